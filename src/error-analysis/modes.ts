@@ -151,7 +151,11 @@ function rateOf(
   if (pairs === null) return clusteredRate(labeled.map(({ isBad, ...trace }) => ({ success: isBad, ...trace })));
   // The equations for bad labels are those for good ones. No eval predicts them.
   const predicted = labeled.map(({ isBad, ...trace }) => ({ passed: false, good: isBad, ...trace }));
-  return predictionPoweredRate(predicted, pairs);
+  const { again, ...others } = pairs;
+  return predictionPoweredRate(predicted, {
+    ...others,
+    ...(again === undefined ? {} : { again: { good: again.bad, bad: again.good } }),
+  });
 }
 
 function textsOf(notes: readonly CodedNote[]): TraceNote[] {

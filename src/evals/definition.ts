@@ -140,7 +140,15 @@ const agreementSchema = z.object({
    * adjudication has removed. A trace with more than two can be alike in part. Absent if fewer than five have two
    * labels.
    */
-  labelPairs: z.object({ alike: weightSchema, n: countSchema, resolved: shareSchema.exactOptional() }).exactOptional(),
+  labelPairs: z
+    .object({
+      alike: weightSchema,
+      n: countSchema,
+      resolved: shareSchema.exactOptional(),
+      /** Fractions of the labels from coding notes, good and bad, that a direct label has replaced. */
+      again: z.object({ good: shareSchema, bad: shareSchema }).exactOptional(),
+    })
+    .exactOptional(),
 });
 
 export type Agreement = z.output<typeof agreementSchema>;

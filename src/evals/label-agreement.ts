@@ -108,7 +108,23 @@ export function labelPairs(
   ]);
   if (n < MIN_PAIRS) return null;
   const resolved = resolvedErrors(effective, between, listDisagreements(db, criterion));
-  return { alike, n, ...(resolved === 0 ? {} : { resolved }) };
+  const again = replacedNotes(db, criterion);
+  return { alike, n, ...(resolved === 0 ? {} : { resolved }), ...(again.good + again.bad === 0 ? {} : { again }) };
+}
+
+/** Returns the fractions of the labels from coding notes that a direct label has replaced, as with `--confirm`. */
+function replacedNotes(db: Db, criterion: string): { good: number; bad: number } {
+  const rows = db
+    .prepare(
+      `SELECT label, avg(again) AS again FROM (
+         SELECT label, row_number() OVER (PARTITION BY trace_id ORDER BY id DESC) AS rank, EXISTS (
+           SELECT 1 FROM eval_labels d WHERE d.trace_id = l.trace_id AND d.criterion = l.criterion
+             AND d.source = 'person' AND d.basis = 'direct') AS again
+         FROM eval_labels l WHERE criterion = ? AND basis = 'coded')
+       WHERE rank = 1 GROUP BY label`,
+    )
+    .all(criterion) as { label: "good" | "bad"; again: number }[];
+  return { good: 0, bad: 0, ...Object.fromEntries(rows.map(({ label, again }) => [label, again])) };
 }
 
 /**

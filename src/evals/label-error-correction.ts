@@ -1,12 +1,21 @@
 // The error rates of an eval if some of the labels that it was tested on are wrong.
 import { independentTrials } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
-import { type LabelTable, MIN_PAIRS, trueRates, wrongLabels } from "../statistics/label-errors.js";
+import {
+  type LabelNoise,
+  type LabelPairs,
+  type LabelTable,
+  labelNoise,
+  MIN_PAIRS,
+  trueRates,
+  wrongLabels,
+} from "../statistics/label-errors.js";
 import type { Agreement } from "./definition.js";
 
 /** The rates on truly good and truly bad traces, or null if the labels are too noisy to say. */
 export function ratesDespiteErrors(agreement: Agreement) {
-  const rates = trueRates(independentCounts(agreement), labelErrors(agreement));
+  const { labelPairs: pairs } = agreement;
+  const rates = trueRates(independentCounts(agreement), pairs === undefined ? labelNoise(null) : smoothedNoise(pairs));
   return rates === null ? null : { truePositive: rates.truePositive, trueNegative: 1 - rates.falsePositive };
 }
 
@@ -19,9 +28,16 @@ export function wrongLabelsText(fraction: number | null): string {
 
 /** The estimated fraction of wrong labels, or 0 if too few were repeated. */
 export function labelErrors({ labelPairs: pairs }: Pick<Agreement, "labelPairs">): number {
-  if (pairs === undefined || pairs.n < MIN_PAIRS) return 0;
-  // Jeffreys prior: agreement on a few repeated labels does not prove perfect agreement.
-  return wrongLabels(pairs, (pairs.alike + 0.5) / (pairs.n + 1)) ?? 0;
+  return pairs === undefined || pairs.n < MIN_PAIRS ? 0 : (wrongLabels(pairs, smoothed(pairs)) ?? 0);
+}
+
+function smoothedNoise(pairs: LabelPairs): LabelNoise {
+  return pairs.n < MIN_PAIRS ? labelNoise(null) : labelNoise(pairs, smoothed(pairs));
+}
+
+/** Jeffreys prior: agreement on a few repeated labels does not prove perfect agreement. */
+function smoothed({ alike, n }: LabelPairs): number {
+  return (alike + 0.5) / (n + 1);
 }
 
 /**

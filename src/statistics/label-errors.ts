@@ -35,6 +35,14 @@ export interface LabelPairs {
   readonly n: number;
   /** Fraction of the label errors that somebody has removed since, by deciding between the labels. Absent means 0. */
   readonly resolved?: number;
+  /** Fractions of the good and of the bad labels that a second look has replaced. Absent means none. */
+  readonly again?: { readonly good: number; readonly bad: number };
+}
+
+/** Probabilities that a truly good item is labeled bad, and that a truly bad one is labeled good. */
+export interface LabelNoise {
+  readonly good: number;
+  readonly bad: number;
 }
 
 /** Fewer pairs say too little about the errors of labels. */
@@ -68,7 +76,7 @@ const MIN_SHARE_OF_DRAWS = 0.5;
  */
 export function rateDespiteLabelErrors(observed: Proportion, table: LabelTable, pairs: LabelPairs | null): Estimate {
   if (observed.n === 0) return NO_ESTIMATE;
-  const rates = trueRates(table, wrongLabels(pairs) ?? 0);
+  const rates = trueRates(table, labelNoise(pairs));
   if (rates === null || rates.truePositive <= rates.falsePositive) return NO_ESTIMATE;
   const value = solve(observed.successes / observed.n, rates);
   const draw = sampler(seededRandom(Math.round(observed.n + table.goodPassed * 7 + table.badFailed * 13)));
@@ -91,7 +99,7 @@ export function rateDespiteLabelErrors(observed: Proportion, table: LabelTable, 
  */
 export function weightedRateIntervals(table: LabelTable) {
   const draw = sampler(seededRandom(seedOf(table)));
-  const rates = Array.from({ length: DRAWS }, () => trueRates(drawTable(table, draw), 0) ?? NO_RATES);
+  const rates = Array.from({ length: DRAWS }, () => trueRates(drawTable(table, draw), labelNoise(null)) ?? NO_RATES);
   const interval = (values: readonly number[]) => {
     const sorted = Float64Array.from(values).sort();
     return { low: quantileOfSorted(sorted, 0.025) ?? 0, high: quantileOfSorted(sorted, 0.975) ?? 1 };
@@ -142,6 +150,19 @@ export function wrongLabels(
   return pairs === null || pairs.n === 0 ? null : errorRate(alike) * (1 - (pairs.resolved ?? 0));
 }
 
+/**
+ * Returns the noise of labels that were given once, or again for a part of the items. If people look again only at the
+ * items labeled bad, few good ones stay labeled bad, and more bad ones are labeled good. Each look is wrong with the
+ * same probability. `alike` as in `wrongLabels`. Without pairs, the labels count as right.
+ */
+export function labelNoise(pairs: LabelPairs | null, alike?: number): LabelNoise {
+  const e = wrongLabels(pairs, alike) ?? 0;
+  const again = pairs?.again ?? { good: 0, bad: 0 };
+  // An item gets the wrong label at first, or only in the second look, which can also be wrong again.
+  const noise = (wrong: number, right: number) => e * (1 - wrong) + e ** 2 * wrong + (1 - e) * e * right;
+  return { good: noise(again.bad, again.good), bad: noise(again.good, again.bad) };
+}
+
 /** Probability that a label is wrong if two labels are alike with this probability: (1 - e)² + e². At most 0.5. */
 export function errorRate(alike: number): number {
   return (1 - Math.sqrt(Math.max(0, 2 * alike - 1))) / 2;
@@ -150,29 +171,30 @@ export function errorRate(alike: number): number {
 /** Returns the test's rates on truly good and truly bad items, or null if the labels are too noisy to say. */
 export function trueRates(
   { goodPassed, goodFailed, badWeight = 1, ...bads }: LabelTable,
-  noise: number,
+  { good: goodNoise, bad: badNoise }: LabelNoise,
 ): TestRates | null {
-  if (noise >= MAX_NOISE) return null;
+  const telling = 1 - goodNoise - badNoise;
+  if (telling <= MIN_TELLING) return null;
   const [badPassed, badFailed] = [bads.badPassed * badWeight, bads.badFailed * badWeight];
   // Labels mix the items: an item labeled good is truly bad with the probability of an error, and the reverse.
-  const unmix = (own: number, other: number) => Math.max(0, ((1 - noise) * own - noise * other) / (1 - 2 * noise));
-  const [passedGood, passedBad] = [unmix(goodPassed, badPassed), unmix(badPassed, goodPassed)];
-  const [failedGood, failedBad] = [unmix(goodFailed, badFailed), unmix(badFailed, goodFailed)];
+  const goods = (good: number, bad: number) => Math.max(0, ((1 - badNoise) * good - badNoise * bad) / telling);
+  const badOnes = (good: number, bad: number) => Math.max(0, ((1 - goodNoise) * bad - goodNoise * good) / telling);
+  const [passedGood, passedBad] = [goods(goodPassed, badPassed), badOnes(goodPassed, badPassed)];
+  const [failedGood, failedBad] = [goods(goodFailed, badFailed), badOnes(goodFailed, badFailed)];
   const [good, bad] = [passedGood + failedGood, passedBad + failedBad];
   if (good === 0 || bad === 0) return null;
   return { truePositive: passedGood / good, falsePositive: passedBad / bad };
 }
 
-/** With more wrong labels, the equations divide by almost nothing. */
-const MAX_NOISE = 0.45;
+/** With more wrong labels (45% of both kinds), the equations divide by almost nothing. */
+const MIN_TELLING = 0.1 + 1e-9;
 
 function solve(observed: number, { truePositive, falsePositive }: TestRates): number {
   return Math.min(1, Math.max(0, (observed - falsePositive) / (truePositive - falsePositive)));
 }
 
-/** Without pairs, the labels count as right. */
-function drawNoise(pairs: LabelPairs | null, draw: Sampler): number {
-  return pairs === null ? 0 : (wrongLabels(pairs, draw.share(pairs.alike, pairs.n)) ?? 0);
+function drawNoise(pairs: LabelPairs | null, draw: Sampler): LabelNoise {
+  return labelNoise(pairs, pairs === null ? undefined : draw.share(pairs.alike, pairs.n));
 }
 
 /**

@@ -1,7 +1,7 @@
 // The rate of good traces of a run, from an eval's results on all traces and from labels of a random part of them.
 import { type Estimate, type Interval, NO_ESTIMATE } from "./estimate.js";
 import { wilson } from "./intervals.js";
-import { type LabelPairs, sampler, wrongLabels } from "./label-errors.js";
+import { type LabelPairs, labelNoise, sampler, wrongLabels } from "./label-errors.js";
 import { quantileOfSorted } from "./quantile.js";
 import { seededRandom } from "./seeded-random.js";
 
@@ -64,14 +64,14 @@ function tunedBeta(passes: readonly number[], labels: readonly number[], weights
   return clip(covariance / variance);
 }
 
-/** Solves mean = rate (1 - 2e) + e for the probability e of a wrong label. */
+/** Solves mean = rate (1 - good) + (1 - rate) bad for the probabilities of wrong labels. */
 function solvedRate(mean: number, pairs: LabelPairs, alike?: number): number {
-  const e = Math.min(MAX_ERRORS, wrongLabels(pairs, alike) ?? 0);
-  return clip((mean - e) / (1 - 2 * e));
+  const { good, bad } = labelNoise(pairs, alike);
+  return clip((mean - bad) / Math.max(MIN_TELLING, 1 - good - bad));
 }
 
 /** With more wrong labels, the equation divides by almost nothing. */
-const MAX_ERRORS = 0.49;
+const MIN_TELLING = 0.02;
 
 const DRAWS = 2_000;
 

@@ -6,6 +6,7 @@ import { deleteNote, listNotes, openCoding, saveNote } from "../../src/error-ana
 import { changeModes, readTaxonomy } from "../../src/error-analysis/modes.js";
 import { effectiveLabels } from "../../src/evals/effective-labels.js";
 import { labelPairs } from "../../src/evals/label-agreement.js";
+import { saveGivenLabel } from "../../src/evals/labeling.js";
 import { allLabels, unconfirmedTraces } from "../../src/evals/labels.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import { saveRun, saveTask } from "../traces/saved-runs.js";
@@ -93,6 +94,22 @@ describe("a coding pass", () => {
       { note: "wrong year", traces: 4 },
       { note: "another year", traces: 1 },
     ]);
+  });
+
+  it("records which part of the labels of each kind a second look has replaced", () => {
+    const idOf = (task: number) => `trace_run_a_${task}`;
+    for (const task of [1, 2, 3, 4, 5]) for (const isRepeat of [false, true]) save(idOf(task), null, isRepeat);
+    for (const task of [6, 7, 8, 9]) save(idOf(task), "late");
+    changeModes(db, { action: "assign", mode: "slow", notes: ["late"] });
+    expect(labelPairs(db, "slow")).toEqual({ alike: 5, n: 5 });
+    for (const [task, label] of [
+      [6, "bad"],
+      [7, "good"],
+    ] as const) {
+      const again = { criterion: "slow", label, note: null, annotator: null, isRepeat: false };
+      saveGivenLabel(db, { ...again, traceId: idOf(task), drawn: "random", drawnFrom: TRACES, probability: null });
+    }
+    expect(labelPairs(db, "slow")).toEqual({ alike: 5, n: 5, again: { good: 0, bad: 0.5 } });
   });
 
   it("does not estimate errors from fewer than five repeated traces", () => {

@@ -3,6 +3,7 @@ import { clusteredRate, independentTrials, type Proportion } from "../../src/sta
 import {
   errorRate,
   type LabelPairs,
+  labelNoise,
   rateDespiteLabelErrors,
   trueRates,
   wrongLabels,
@@ -154,7 +155,7 @@ describe("rateDespiteLabelErrors", () => {
       badPassed: good * 0.9 * e + bad * 0.2 * (1 - e),
       badFailed: good * 0.1 * e + bad * 0.8 * (1 - e),
     };
-    const rates = trueRates(table, e);
+    const rates = trueRates(table, { good: e, bad: e });
     expect(rates?.truePositive).toBeCloseTo(0.9);
     expect(rates?.falsePositive).toBeCloseTo(0.2);
     const pairs: LabelPairs = { alike: 820, n: 1_000 };
@@ -181,12 +182,12 @@ describe("rateDespiteLabelErrors", () => {
   it("returns no rates if no item is truly good, or none is truly bad", () => {
     const noneGood = { goodPassed: 0, goodFailed: 0, badPassed: 5, badFailed: 20 };
     const noneBad = { goodPassed: 20, goodFailed: 5, badPassed: 0, badFailed: 0 };
-    expect([trueRates(noneGood, 0), trueRates(noneBad, 0)]).toEqual([null, null]);
+    expect([trueRates(noneGood, labelNoise(null)), trueRates(noneBad, labelNoise(null))]).toEqual([null, null]);
   });
 
   it("returns no rates from 45% wrong labels on", () => {
     const table = { goodPassed: 50, goodFailed: 10, badPassed: 10, badFailed: 50 };
-    expect([trueRates(table, 0.449) === null, trueRates(table, 0.45) === null]).toEqual([false, true]);
+    expect([0.449, 0.45].map((e) => trueRates(table, { good: e, bad: e }) === null)).toEqual([false, true]);
   });
 
   it("always gives the same interval for the same numbers", () => {
@@ -199,5 +200,32 @@ describe("the fraction of wrong labels", () => {
   it("stays unknown without pairs, and has a value from one pair on", () => {
     expect([wrongLabels(null), wrongLabels({ alike: 0, n: 0 })]).toEqual([null, null]);
     expect([wrongLabels({ alike: 1, n: 1 }), wrongLabels({ alike: 0, n: 1 })]).toEqual([0, 0.5]);
+  });
+});
+
+describe("labelNoise", () => {
+  /** Pairs that show the error probability `e` exactly. */
+  const pairsOf = (e: number) => ({ alike: (1 - e) ** 2 + e ** 2, n: 1 });
+
+  it("stays the same if people look again at labels of both kinds", () => {
+    const { good, bad } = labelNoise({ ...pairsOf(0.1), again: { good: 1, bad: 1 } });
+    expect([good, bad]).toEqual([expect.closeTo(0.1, 10), expect.closeTo(0.1, 10)]);
+  });
+
+  it("matches simulated labels if people look again only at the bad ones", () => {
+    const random = seededRandom(3);
+    const isWrong = () => random(1_000) < 100;
+    const wrong = { good: 0, bad: 0 };
+    const N = 20_000;
+    for (const isGood of [true, false]) {
+      for (let i = 0; i < N; i++) {
+        let label = isWrong() ? !isGood : isGood;
+        if (!label) label = isWrong() ? !isGood : isGood;
+        wrong[isGood ? "good" : "bad"] += Number(label !== isGood) / N;
+      }
+    }
+    const noise = labelNoise({ ...pairsOf(0.1), again: { good: 0, bad: 1 } });
+    expect(noise.good).toBeCloseTo(wrong.good, 2);
+    expect(noise.bad).toBeCloseTo(wrong.bad, 2);
   });
 });

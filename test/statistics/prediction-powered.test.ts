@@ -185,3 +185,21 @@ it("gives a label without a weight the weight 1", () => {
   const some = traces.map((one, i) => (i % 2 === 0 ? one : { ...one, weight: 1 }));
   expect(predictionPoweredRate(some, pairs)).toEqual(predictionPoweredRate(traces, pairs));
 });
+
+describe("predictionPoweredRate of a rare mode whose labels were looked at again", () => {
+  const [RATE, ERRORS, N] = [0.08, 0.05, 10_000];
+  // A trace keeps the mode if both looks say so.
+  const kept = Math.round(N * (RATE * (1 - ERRORS) ** 2 + (1 - RATE) * ERRORS ** 2));
+  const traces = Array.from({ length: N }, (_, i) => ({ passed: false, good: i < kept, cluster: String(i) }));
+  const pairs = { alike: 1_000 * ((1 - ERRORS) ** 2 + ERRORS ** 2), n: 1_000 };
+
+  it("equals the true rate", () => {
+    const { value, low, high } = predictionPoweredRate(traces, { ...pairs, again: { good: 1, bad: 0 } });
+    expect(value).toBeCloseTo(RATE, 3);
+    expect((low ?? 1) < RATE && RATE < (high ?? 0)).toBe(true);
+  });
+
+  it("would be much too low if only single looks were assumed", () => {
+    expect(predictionPoweredRate(traces, pairs).value).toBeLessThan(RATE / 2);
+  });
+});
