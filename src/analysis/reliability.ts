@@ -243,7 +243,7 @@ function predictabilityRows(questions: readonly Epochs[], scorer: string, isRate
     row(
       "when answered",
       (epochs) => epochs.filter(({ isAnswered }) => isAnswered).map(({ score }) => score),
-      `${scorer} of the tasks that the agent answers, without questions that it never answers: the risk of trusting an answer is 1 minus this.`,
+      `${scorer} of the tasks that the agent answers, without questions that it never answers, and without those that the score does not apply to (for scores about gold emails: unanswerable ones): the risk of trusting an answer is 1 minus this.`,
     ),
     isRate &&
       row(

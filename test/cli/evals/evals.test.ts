@@ -501,7 +501,7 @@ describe("evals commands", () => {
     expect(agreement).toMatchObject([{ annotators: ["ann", "ben"], agreement: { n: lines.length } }]);
     expect(agreement[0].agreement.value).toBeCloseTo(1 - 5 / lines.length, 9);
     expect(agreement[0].kappa.value).toBeLessThan(agreement[0].agreement.value);
-    expect(await json("evals label --list --mode two --annotator ben --delete")).toEqual({ deleted: lines.length });
+    expect(await json("evals label --mode two --annotator ben --delete")).toEqual({ deleted: lines.length });
     expect((await json("evals label --list --mode two")).labels).toHaveLength(lines.length);
   });
 });

@@ -70,7 +70,7 @@ describe("labeling in the terminal", () => {
   describe("disagreements of two annotators", () => {
     const by = (name: string) => ["--mode", "brief", "--annotator", name];
     const disagreements = async () =>
-      JSON.parse((await artE("evals label --list --mode brief --disagreements --json")).stdout).disagreements;
+      JSON.parse((await artE("evals label --mode brief --disagreements --json")).stdout).disagreements;
 
     beforeAll(async () => {
       await label(["g", "b too long", "g", "s"], by("ann"));
@@ -78,7 +78,7 @@ describe("labeling in the terminal", () => {
     });
 
     it("appear in a list, with the reasons", async () => {
-      const listed = await artE("evals label --list --mode brief --disagreements");
+      const listed = await artE("evals label --mode brief --disagreements");
       expect(listed.stdout).toMatch(/art-e evals label run_\S+ --adjudicate --mode brief$/m);
       const found = await disagreements();
       expect(found).toHaveLength(2);

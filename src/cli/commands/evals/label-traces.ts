@@ -6,7 +6,7 @@ import type { EvaluatedTrace, LabelSources } from "../../../evals/definition.js"
 import type { AnnotatorAgreement, Disagreement, GivenLabel, LabelSummary } from "../../../evals/label-agreement.js";
 import type { Labeling, TraceToLabel } from "../../../evals/labeling.js";
 import type { EvalLabel, LabelDraw, TraceLabel } from "../../../evals/labels.js";
-import { commandLine } from "../../../platform/command-line.js";
+import { commandLine, flagName } from "../../../platform/command-line.js";
 import { UserError } from "../../../platform/errors.js";
 import { file, repeated, runName, text, toggle } from "../../../platform/flag-values.js";
 import { compact } from "../../../platform/optional-values.js";
@@ -69,30 +69,9 @@ const labelTracesSchema = z.object({
 type LabelFlags = z.output<typeof labelTracesSchema>;
 
 export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags, context) => {
-  const { from, run, chats, enriched, adjudicate, confirm, score, annotator = null } = flags;
-  if (flags.list || flags.disagreements || flags.delete || flags.output !== undefined)
-    return listLabels(flags, context);
-  if (flags.trace.length > 0) {
-    throw contradiction("--trace requires --list, --disagreements, --delete or --output.", "Add one of them.");
-  }
-  if (score !== undefined && from !== "scores") {
-    throw contradiction("--score requires --from scores.", "Add --from scores, or remove --score.");
-  }
-  if (chats && (run !== undefined || from !== undefined)) {
-    throw contradiction("--chats cannot be combined with a run or --from.", "Remove one of them.");
-  }
-  if (enriched && from !== undefined) {
-    throw contradiction("--enriched cannot be combined with --from.", "Remove one of them.");
-  }
-  if (adjudicate && (enriched || from !== undefined)) {
-    throw contradiction("--adjudicate cannot be combined with --enriched or --from.", "Remove one of them.");
-  }
-  if (confirm && (enriched || adjudicate || from !== undefined || annotator !== null)) {
-    throw contradiction(
-      "--confirm cannot be combined with --enriched, --adjudicate, --from or --annotator.",
-      "Remove one of them.",
-    );
-  }
+  const { from, run, chats, enriched, adjudicate, confirm, annotator = null } = flags;
+  refuseContradictions(flags);
+  if (listsLabels(flags)) return listLabels(flags, context);
   if (from !== undefined) return takeLabels({ ...flags, from }, context);
   const { withStore } = await import("../../../store/open-store.js");
   const { openLabeling } = await import("../../../evals/labeling.js");
@@ -122,6 +101,30 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
     else printConfirmed(labeled, waiting, context);
   });
 });
+
+/** Only one of these flags can say what to do. */
+const PURPOSES = ["from", "enriched", "adjudicate", "confirm", "list", "disagreements", "delete"] as const;
+
+function listsLabels({ list, disagreements, output, ...flags }: LabelFlags): boolean {
+  return list || disagreements || flags.delete || output !== undefined;
+}
+
+function refuseContradictions(flags: LabelFlags): void {
+  const { from, run, chats, output, annotator, trace, score } = flags;
+  const purposes = PURPOSES.filter((name) => flags[name] !== undefined && flags[name] !== false);
+  const hasTraces = chats || run !== undefined;
+  const [problem] = compact([
+    purposes.length > 1 && `${purposes.map(flagName).join(" and ")} cannot be combined.`,
+    chats && (run !== undefined || from !== undefined) && "--chats cannot be combined with a run or --from.",
+    hasTraces && listsLabels(flags) && "Labels of all runs and chats are listed, so a run and --chats do not apply.",
+    output !== undefined && purposes.some((name) => name !== "list") && "--output can only be combined with --list.",
+    annotator !== undefined && flags.disagreements && "--annotator cannot be combined with --disagreements.",
+    annotator !== undefined && flags.confirm && "--annotator cannot be combined with --confirm.",
+    trace.length > 0 && !listsLabels(flags) && "--trace requires --list, --disagreements, --delete or --output.",
+    score !== undefined && from !== "scores" && "--score requires --from scores.",
+  ]);
+  if (problem !== undefined) throw contradiction(problem, "See art-e evals label --help.");
+}
 
 /** A mode with its queue. */
 interface Session {
@@ -354,25 +357,6 @@ async function listLabels(flags: LabelFlags, { settings, out }: CommandContext):
       "labels_unnamed",
       "--delete requires --trace or --annotator.",
       "Specify the traces or the annotator whose labels to delete.",
-    );
-  }
-  if (flags.disagreements && (flags.delete || output !== undefined || annotator !== null)) {
-    throw contradiction(
-      "--disagreements cannot be combined with --delete, --output or --annotator.",
-      "Remove one of them.",
-    );
-  }
-  if (
-    flags.run !== undefined ||
-    flags.chats ||
-    flags.from !== undefined ||
-    flags.enriched ||
-    flags.adjudicate ||
-    flags.confirm
-  ) {
-    throw contradiction(
-      "--list, --disagreements, --delete and --output cannot be combined with a run or with flags for labeling.",
-      "Remove one of them.",
     );
   }
   const { withStore } = await import("../../../store/open-store.js");
