@@ -18,6 +18,7 @@ const ENTRIES = [
   "library",
   "library/define",
   "library/evals",
+  "library/vitest",
   "mail/import/reader-thread",
   "mail/mime/mime-thread",
   "mail/import/corpus-copy-thread",
@@ -42,12 +43,13 @@ const OUTSIDE = {
   openai: "large, loaded with its first model",
   "p-limit": "loaded by the modules of judges and evals",
   "rate-limiter-flexible": "optional peer of queues",
+  vitest: "optional peer of art-e/vitest",
 };
 
 checkOutside(JSON.parse(readText("package.json")));
 rmSync("dist", { recursive: true, force: true });
 const packages = await buildProgram();
-for (const file of ["library.ts", "library/evals.ts"]) await writeDeclarations(file);
+for (const file of ["library.ts", "library/evals.ts", "library/vitest.ts"]) await writeDeclarations(file);
 for (const page of ["report", "app"]) await buildPage(page);
 cpSync("src", "dist", { recursive: true, filter: (path) => !/(\.tsx?|tsconfig\.json)$/.test(path) });
 const copied = copyLibrariesOfReport();

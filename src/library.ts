@@ -5,10 +5,19 @@ export type {
   AgentFunctionAnswer,
   AgentFunctionTask,
   AgentFunctionTool,
+  AgentFunctionToolCall,
+  AgentFunctionTurn,
+  AgentFunctionUsage,
 } from "./agents/agent-function.js";
 // biome-ignore lint/performance/noBarrelFile: users import from one file
 export { resumeArtEBenchmark, runArtEBenchmark } from "./library/benchmark.js";
-export type { BenchmarkConfig, BenchmarkOptions, BenchmarkProgress, Scorer } from "./library/benchmark-config.js";
+export type {
+  BenchmarkConfig,
+  BenchmarkOptions,
+  BenchmarkProgress,
+  Expected,
+  Scorer,
+} from "./library/benchmark-config.js";
 export type {
   ArtEDatabase,
   ListedRun,

@@ -38,10 +38,45 @@ export interface AgentFunctionAnswer {
   readonly answer: string | null;
   /** Message-IDs. */
   readonly sources?: readonly string[];
-  /** Tokens of the function's model calls. Unknown if absent. */
-  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly cachedInputTokens?: number };
-  /** US dollars. Unknown if absent, unless the run has a price. */
+  /** Tokens of the function's model calls, if `turns` does not contain them. Unknown if absent. */
+  readonly usage?: AgentFunctionUsage;
+  /** US dollars, if `turns` does not contain them. Unknown if absent, unless the run has a price. */
   readonly costUsd?: number;
+  /** The model calls, in order. If absent, the trace has one turn for the whole work of the function. */
+  readonly turns?: readonly AgentFunctionTurn[];
+}
+
+/** One model call of an agent function: what the model replied, and what that cost. */
+export interface AgentFunctionTurn {
+  /** Text of the reply. */
+  readonly content?: string | undefined;
+  readonly reasoning?: string | undefined;
+  /** The tools that the reply called. Calls made with `callTool` get their results from the trace. */
+  readonly toolCalls?: readonly AgentFunctionToolCall[] | undefined;
+  /** The answering model. */
+  readonly model?: string | undefined;
+  readonly usage?: AgentFunctionUsage | undefined;
+  /** US dollars. */
+  readonly costUsd?: number | undefined;
+  /** Milliseconds. */
+  readonly latencyMs?: number | undefined;
+}
+
+export interface AgentFunctionToolCall {
+  readonly name: string;
+  readonly arguments?: JsonValue | undefined;
+  /** Result of a tool that was not called with `callTool`. */
+  readonly result?: JsonValue | undefined;
+  /** Error of a tool that was not called with `callTool`. */
+  readonly error?: string | undefined;
+}
+
+/** Numbers of tokens. `inputTokens` includes cached ones, and `outputTokens` includes reasoning. */
+export interface AgentFunctionUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens?: number | undefined;
+  readonly reasoningTokens?: number | undefined;
 }
 
 /** Answers one question. An error that it throws ends the task as `model_error`. */

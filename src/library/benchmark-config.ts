@@ -12,7 +12,10 @@ export interface BenchmarkOptions extends LibraryOptions, SessionOptions {
 export interface BenchmarkConfig extends BenchmarkOptions, RunOptions {
   /** Id of an agent in the database, such as "baseline" or "email-search", or a function that answers. */
   readonly agent: string | AgentFunction;
-  /** Names of scorers and evals (eval:NAME), and functions [default: all scorers that can run]. */
+  /**
+   * Names of scorers and evals (eval:NAME), and functions [default: all scorers that can run]. With functions alone,
+   * only these and the averages of a results file are computed.
+   */
   readonly scorers?: readonly (string | Scorer)[];
 }
 
@@ -30,7 +33,15 @@ export interface ResumeConfig extends BenchmarkOptions {
 export interface Scorer {
   readonly name: string;
   /** Returns a number, null if the score does not apply, or both with an explanation. */
-  score(trace: Trace): ScorerResult | Promise<ScorerResult>;
+  score(trace: Trace, expected: Expected): ScorerResult | Promise<ScorerResult>;
+}
+
+/** The right result of a question. */
+export interface Expected {
+  /** The gold answer. */
+  readonly answer: string;
+  /** Message-IDs of the emails that prove it. */
+  readonly sources: readonly string[];
 }
 
 type ScorerResult = number | null | { readonly value: number | null; readonly explanation?: string };

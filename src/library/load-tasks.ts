@@ -4,8 +4,8 @@ import { contextOf } from "./options/context.js";
 import type { LibraryOptions } from "./options.js";
 import type { Question, QuestionSelection } from "./published-types.js";
 
-/** The flags of `art-e run` that select questions. */
-export interface LoadTasksOptions extends Omit<LibraryOptions, "db">, QuestionSelection {}
+/** The flags of `art-e run` that select questions. `db` is accepted like in all functions, but not read. */
+export interface LoadTasksOptions extends LibraryOptions, QuestionSelection {}
 
 /** Loads and selects questions. Throws an `ArtEError` for an unreadable file or if no question matches. */
 export async function loadTasks(options: LoadTasksOptions = {}): Promise<Question[]> {

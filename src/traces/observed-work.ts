@@ -11,16 +11,18 @@ export interface ObservedWork {
 
 type ObservableTrace = Pick<QuestionTrace, "model" | "turns" | "toolCalls" | "answer" | "ending">;
 
-/** Models of external agents that return only an answer. One turn then stands for their entire work. */
+/** Models of external agents that return only an answer, unless a function reports its turns. */
 const RETURNS_ONLY_AN_ANSWER = /^(command|endpoint|function)\//;
 
 /**
- * Returns what is known about the work behind a trace. An external agent's tool calls are known if it used art-e's
+ * Returns what is known about the work behind a trace. A single turn of an agent that returns only an answer stands for
+ * its entire work. An external agent's tool calls are known if it used art-e's
  * tools. An imported answer without any model call comes from a file that does not contain them.
  */
 export function observedWork({ model, turns, toolCalls, answer, ending }: ObservableTrace): ObservedWork {
   const isIdle = !answer || ending === "not_started" || ending === "not_runnable";
-  const modelCalls = !RETURNS_ONLY_AN_ANSWER.test(model) && (turns.length > 0 || isIdle);
+  const isOneForAll = RETURNS_ONLY_AN_ANSWER.test(model) && turns.length < 2;
+  const modelCalls = !isOneForAll && (turns.length > 0 || isIdle);
   return { modelCalls, toolCalls: modelCalls || toolCalls.length > 0 };
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { AgentFunction, AgentFunctionTask } from "../../src/agents/agent-function.js";
 import { resumeArtEBenchmark, runArtEBenchmark } from "../../src/library/benchmark.js";
-import type { BenchmarkConfig, Scorer } from "../../src/library/benchmark-config.js";
+import type { BenchmarkConfig, Expected, Scorer } from "../../src/library/benchmark-config.js";
 import { defineEval, defineScorer, defineTool } from "../../src/library/define.js";
 import { importMail } from "../../src/library/import-mail.js";
 import { loadTasks } from "../../src/library/load-tasks.js";
@@ -20,7 +20,7 @@ let tasks: Question[];
 let db: string;
 beforeAll(async () => {
   db = path("art-e.db");
-  tasks = await loadTasks({ dataset: QUESTIONS, limit: 3 });
+  tasks = await loadTasks({ db, dataset: QUESTIONS, limit: 3 });
 });
 
 const run = (agent: BenchmarkConfig["agent"], config: Partial<BenchmarkConfig> = {}, questions = tasks) =>
@@ -188,6 +188,63 @@ describe("an agent function", () => {
       code: "run_stopped",
       message: expect.stringMatching(/--max-cost|cost/),
     });
+  });
+
+  it("hands over its model calls, which the trace contains as turns with reasoning, usage and its own tools", async () => {
+    const agent: AgentFunction = async ({ question, callTool }) => {
+      await callTool("email_search", { query: question });
+      await callTool("email_search", { query: "annex" });
+      const usage = { inputTokens: 100, outputTokens: 10, reasoningTokens: 4 };
+      const search = { name: "email_search", arguments: { query: question } };
+      return {
+        answer: "42",
+        turns: [
+          { reasoning: "Search first.", toolCalls: [search, { name: "clock", result: "noon" }], usage, model: "m-1" },
+          { content: "Once more.", toolCalls: [{ name: "email_search" }], usage, latencyMs: 5 },
+          { content: '{"answer": "42"}', usage, costUsd: 0.5 },
+        ],
+      };
+    };
+    const results = await run(agent, { price: { input: 1, output: 10 } }, tasks.slice(0, 1));
+    const [trace] = await tracesOf(results.runId);
+    expect(trace?.messages.map(({ role }) => role)).toEqual([
+      "user",
+      "assistant",
+      "tool",
+      "tool",
+      "assistant",
+      "tool",
+      "assistant",
+    ]);
+    expect(trace?.messages[1]).toMatchObject({ reasoning: "Search first.", toolCalls: [{ name: "email_search" }, {}] });
+    expect(trace?.messages[3]).toMatchObject({ role: "tool", name: "clock", content: "noon", isError: false });
+    expect(trace?.toolCalls.map(({ name, turn, result }) => [name, turn, result !== null])).toEqual([
+      ["email_search", 0, true],
+      ["clock", 0, true],
+      ["email_search", 1, true],
+    ]);
+    expect(trace?.toolCalls[2]?.arguments).toEqual({ query: "annex" });
+    expect(trace?.turns.map(({ model, usage, costUsd }) => [model, usage?.reasoningTokens, costUsd])).toEqual([
+      ["m-1", 4, 0.0002],
+      [undefined, 4, 0.0002],
+      [undefined, 4, 0.5],
+    ]);
+    expect(results.taskResults[0]).toMatchObject({ turns: 3 });
+    expect(results).toMatchObject({ costUsd: 0.5004 });
+  });
+
+  it("reports calls that its turns leave out as calls of the last turn", async () => {
+    const agent: AgentFunction = async ({ callTool }) => {
+      await callTool("email_search", { query: "annex" });
+      return { answer: "42", turns: [{ content: "Thinking." }] };
+    };
+    const [trace] = await tracesOf((await run(agent, {}, tasks.slice(0, 1))).runId);
+    expect(trace?.messages.map(({ role, content }) => [role, content.slice(0, 9)])).toMatchObject([
+      ["user", expect.anything()],
+      ["assistant", "Thinking."],
+      ["tool", expect.anything()],
+      ["assistant", "42"],
+    ]);
   });
 
   it("stops when the signal aborts, and continues with the same function", async () => {
@@ -439,6 +496,16 @@ describe("a function scorer", () => {
     expect(results.scores["function:seeing"]).toMatchObject({ value: 1, n: 3 });
     expect(results.taskResults.map(({ agentAnswer }) => agentAnswer)).toEqual(["x", "x", "x"]);
     expect((await tracesOf(results.runId)).map(({ answer }) => answer)).toEqual(["x", "x", "x"]);
+  });
+
+  it("receives the gold answer and its sources, and is computed alone if no other scorer is named", async () => {
+    const seen: Expected[] = [];
+    const gold: Scorer = { name: "gold", score: ({ sources }, expected) => seen.push(expected) + sources.length };
+    const { scores } = await run(async () => "x", { scorers: [gold], concurrency: 1 });
+    expect(seen).toEqual(tasks.map(({ answer, message_ids: sources }) => ({ answer, sources })));
+    expect(Object.keys(scores)).not.toContain("rougeL");
+    const all = await run(async () => "x");
+    expect(Object.keys(all.scores)).toContain("rougeL");
   });
 
   it("fails if it returns a number too large for a mean", async () => {

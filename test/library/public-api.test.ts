@@ -3,7 +3,11 @@ import ts from "typescript";
 import { expect, it } from "vitest";
 
 /** The declarations that the build writes for users of the package. */
-const ENTRIES = { "art-e": "dist/library.d.ts", "art-e/evals": "dist/library/evals.d.ts" };
+const ENTRIES = {
+  "art-e": "dist/library.d.ts",
+  "art-e/evals": "dist/library/evals.d.ts",
+  "art-e/vitest": "dist/library/vitest.d.ts",
+};
 
 const FORMAT = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.UseAliasDefinedOutsideCurrentScope;
 

@@ -11,6 +11,7 @@ import type { AgentFunction, AgentFunctionTask } from "../agent-function.js";
 import { callTool } from "../agent-loop.js";
 import { rolloutOf, type Transcript } from "../rollout.js";
 import { recordExchange } from "./record-exchange.js";
+import { recordTurns, reportedTurnsSchema, reportedUsageSchema } from "./reported-turns.js";
 
 interface FunctionAgent {
   readonly name: string;
@@ -24,7 +25,6 @@ interface FunctionAgent {
 const MAX_CHARS = 1_000_000;
 const MAX_SOURCES = 10_000;
 
-const tokens = z.number().int().nonnegative();
 const shortText = z.string().max(MAX_CHARS);
 
 /** Checked before its items, because checking a million of them blocks the event loop. */
@@ -34,16 +34,23 @@ const listOfTexts = z
 
 /** The function's result. It is user code, so the value may have any type. */
 const returnedSchema = z.union([
-  shortText.transform((answer) => ({ answer, sources: undefined, usage: undefined, costUsd: undefined })),
+  shortText.transform((answer) => ({
+    answer,
+    sources: undefined,
+    usage: undefined,
+    costUsd: undefined,
+    turns: undefined,
+  })),
   z.object({
     answer: shortText.nullable(),
     sources: listOfTexts.optional(),
-    usage: z.object({ inputTokens: tokens, outputTokens: tokens, cachedInputTokens: tokens.default(0) }).optional(),
+    usage: reportedUsageSchema.optional(),
     costUsd: z.number().nonnegative().optional(),
+    turns: reportedTurnsSchema.optional(),
   }),
 ]);
 
-/** Lets a function of the calling program answer. Its whole work is one turn, because its model calls are unknown. */
+/** Lets a function of the calling program answer. Unless it reports its model calls, its whole work is one turn. */
 export function functionAgent({ name, answer, toolsFor, priceOf }: FunctionAgent): AgentBackend {
   return {
     async answer(task, transcript) {
@@ -59,11 +66,15 @@ export function functionAgent({ name, answer, toolsFor, priceOf }: FunctionAgent
         })
         .finally(end);
       if (data === undefined) {
-        const expected = `expected a text or { answer, sources?, usage?, costUsd? }, with at most ${MAX_CHARS} characters per text and ${MAX_SOURCES} sources`;
+        const expected = `expected a text or { answer, sources?, usage?, costUsd?, turns? }, with at most ${MAX_CHARS} characters per text and ${MAX_SOURCES} sources`;
         throw new ModelError("server", `The agent ${name} returned no answer: ${expected}.`, { retryable: false });
       }
       const text = data.answer?.trim() ?? "";
-      recordExchange(transcript, { answer: text, usage: data.usage ?? null, costUsd: data.costUsd }, began, priceOf);
+      if (data.turns !== undefined && data.turns.length > 0) {
+        recordTurns(transcript, data.turns, text, began, priceOf);
+      } else {
+        recordExchange(transcript, { answer: text, usage: data.usage ?? null, costUsd: data.costUsd }, began, priceOf);
+      }
       return rolloutOf(transcript, text, data.sources ?? []);
     },
   };

@@ -11,11 +11,13 @@ import { runSchema } from "../../runs/run-flags.js";
 import type { RunRequest } from "../../runs/run-options.js";
 import type { SessionEnd } from "../../runs/run-tasks.js";
 import type { FunctionScorer } from "../../scoring/function-scorers.js";
-import { isScorerName } from "../../scoring/scorers.js";
+import { isScorerName, RESULT_FILE_SCORERS } from "../../scoring/scorers.js";
 import { withStore } from "../../store/open-store.js";
+import { checkEnding } from "../../trace-formats/output-files.js";
 import type { Emit } from "../../traces/progress.js";
 import type { Score } from "../../traces/score.js";
-import type { BenchmarkConfig, BenchmarkOptions, ResumeConfig, Scorer } from "../benchmark-config.js";
+import type { Trace as StoredTrace } from "../../traces/trace.js";
+import type { BenchmarkConfig, BenchmarkOptions, Expected, ResumeConfig, Scorer } from "../benchmark-config.js";
 import { invalidOption } from "../options/context.js";
 import { parseOptions } from "../options/parse-options.js";
 import type { BenchmarkResult, Question, TaskResult, Trace } from "../published-types.js";
@@ -47,13 +49,18 @@ function requestOf(config: Options): RunRequest {
     throw invalidOption("scorers", "expected a list of names, and objects with a name and a function score");
   }
   const names = scorers.filter((scorer) => typeof scorer === "string");
+  // A resumed run keeps its scorers.
+  const isOnlyFunctions = scorers.length > 0 && settings.resume === undefined;
   const options = {
     ...settings,
     ...(typeof agent === "string" ? { agent } : {}),
-    ...(names.length > 0 ? { scorers: names } : {}),
+    ...(names.length > 0 ? { scorers: names } : isOnlyFunctions ? { scorers: [...RESULT_FILE_SCORERS] } : {}),
   };
   const { parsed, explicitNames } = parseOptions(options, runSchema);
-  if (parsed.output !== undefined) checkWritable("output", parsed.output);
+  if (parsed.output !== undefined) {
+    checkWritable("output", parsed.output);
+    checkEnding("output", parsed.output, "results");
+  }
   const functions = scorers
     .filter((scorer) => typeof scorer !== "string")
     .map((scorer) => toFunctionScorer(scorer, parsed.taskTimeout * 1000, signal));
@@ -84,7 +91,9 @@ function toFunctionScorer({ name, score }: Scorer, timeoutMs: number, signal?: A
       try {
         return checkedScore(
           // A copy, because the function may change what it receives. The function cannot be stopped.
-          await withDeadline(signal ?? NEVER, timeoutMs, tooSlow, async () => score(structuredClone(trace) as Trace)),
+          await withDeadline(signal ?? NEVER, timeoutMs, tooSlow, async () =>
+            score(structuredClone(trace) as Trace, expectedOf(trace)),
+          ),
         );
       } catch (error) {
         signal?.throwIfAborted();
@@ -92,6 +101,12 @@ function toFunctionScorer({ name, score }: Scorer, timeoutMs: number, signal?: A
       }
     },
   };
+}
+
+/** A program's tasks are questions. */
+function expectedOf({ kind, task }: StoredTrace): Expected {
+  if (kind !== "question") throw new Error("the task is not a question");
+  return { answer: task.answer, sources: [...task.message_ids] };
 }
 
 /** Larger scores would overflow in sums of squares. */
