@@ -49,10 +49,13 @@ interface MailShelf extends MailboxListing {
   read(messageId: string): string | null;
 }
 
+/** The parts of a tool that a client sees. */
+type ListedToolFields = Pick<Tool, "id" | "description" | "parameters">;
+
 export interface MailOffer {
   readonly version: string;
   readonly instructions: string;
-  readonly tools: readonly Tool[];
+  readonly tools: readonly ListedToolFields[];
   readonly isReadOnly: boolean;
   call(name: string, args: JsonValue, signal: AbortSignal): Promise<ToolResult>;
   /** The emails to serve as resources, or null for none. */
@@ -261,7 +264,7 @@ export function mailServer(offer: MailOffer): Server {
   return server;
 }
 
-function listed({ id, description, parameters }: Tool, isReadOnly: boolean): ListedTool {
+function listed({ id, description, parameters }: ListedToolFields, isReadOnly: boolean): ListedTool {
   return {
     name: id,
     description,

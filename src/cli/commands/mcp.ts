@@ -1,30 +1,27 @@
-// The command `mcp`: one mailbox for an MCP client.
+// The command `mcp`: one mailbox, or the runs, for an MCP client.
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { z } from "zod";
-import { EXIT, UserError } from "../../platform/errors.js";
-import { day, mailbox, text, toggle, wholeNumber } from "../../platform/flag-values.js";
+import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
+import { day, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { isLoopback } from "../../platform/http.js";
 import type { MailOffer } from "../../tools/mcp-server.js";
 import { type CommandContext, PROGRAM } from "../command.js";
+import { optionalMailbox } from "../flags/argument-schemas.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
 import { tokenOf } from "../flags/server-flags.js";
 import { untilAborted } from "../interrupts.js";
-
-interface OfferedMailbox {
-  readonly inbox: string;
-  readonly before?: string | undefined;
-}
 
 const DEFAULT_PORT = 8788;
 
 /** Writes only protocol messages to stdout, unless --http is used. Ends when the client closes stdin, or on Ctrl-C. */
 export const mcpCommand = defineCommand(
   z.object({
-    inbox_address: mailbox.optional().meta({ description: "Email address of the mailbox [default: the only mailbox]" }),
-    inbox: mailbox.optional().meta({ description: "Same as INBOX_ADDRESS" }),
+    mailbox: optionalMailbox,
     before: day.optional().meta({ description: "Hide emails of this date and later ones (YYYY-MM-DD)" }),
+    runs: toggle.meta({ description: "Serve runs, traces, scores and labels instead of a mailbox, to be read only" }),
+    mail: toggle.meta({ description: "With --runs: include the text of emails in traces" }),
     http: toggle.meta({ description: "Use streamable HTTP instead of stdio" }),
     printConfig: toggle.meta({ description: "Print the configuration for MCP clients, and exit" }),
     host: text.default("127.0.0.1").meta({
@@ -46,27 +43,38 @@ export const mcpCommand = defineCommand(
         "Remove one of them. Over HTTP, a client only needs the URL.",
       );
     }
-    const named = flags.inbox_address ?? flags.inbox;
-    if (flags.inbox !== undefined && flags.inbox !== named) {
-      throw contradiction(`INBOX_ADDRESS (${named}) and --inbox (${flags.inbox}) differ.`, "Pass one of them.");
+    if (flags.runs && (flags.mailbox !== undefined || flags.before !== undefined)) {
+      throw contradiction("--runs cannot be combined with MAILBOX or --before.", "Remove one of them.");
+    }
+    if (flags.mail && !flags.runs) throw contradiction("--mail requires --runs.", "Add --runs.");
+    if (flags.runs) {
+      const served = ["--runs", ...(flags.mail ? ["--mail"] : [])];
+      if (flags.printConfig) return printClientConfig("runs", served, context);
+      const { offerRuns } = await import("../../results/runs-over-mcp.js");
+      return serveOffer(offerRuns(context, flags.mail), flags, context);
     }
     // Imported here, because `--help` does not need these modules.
     const { offerMailbox } = await import("../../tools/mcp-server.js");
     const { onlyMailbox } = await import("../../mail/mailboxes.js");
     const { withStore } = await import("../../store/open-store.js");
     return withStore(context.settings, async (db) => {
-      const inbox = named ?? onlyMailbox(db);
+      const inbox = flags.mailbox ?? onlyMailbox(db);
       const offer = offerMailbox(db, inbox, flags.before, context.signal);
-      if (flags.printConfig) {
-        const config = mcpClientConfig({ inbox, before: flags.before }, context.settings.db);
-        context.out.result(config, () => JSON.stringify(config, null, 2));
-        return EXIT.done;
-      }
-      await (flags.http ? overHttp(offer, flags, context) : overStdio(offer, context));
-      return EXIT.done;
+      const bound = flags.before === undefined ? [] : ["--before", flags.before];
+      if (flags.printConfig) return printClientConfig("mail", [inbox, ...bound], context);
+      return serveOffer(offer, flags, context);
     });
   },
 );
+
+async function serveOffer(
+  offer: MailOffer,
+  flags: { readonly http: boolean; readonly host: string; readonly port: number },
+  context: CommandContext,
+): Promise<ExitCode> {
+  await (flags.http ? overHttp(offer, flags, context) : overStdio(offer, context));
+  return EXIT.done;
+}
 
 /** Maximum concurrent connections with --http. */
 const MAX_CONNECTIONS = 256;
@@ -144,11 +152,16 @@ async function overHttp(
 }
 
 /**
- * Returns the configuration that starts `art-e mcp` for this mailbox, in the format shared by MCP clients. Paths are
+ * Prints the configuration that starts `art-e mcp` with these arguments, in the format shared by MCP clients. Paths are
  * absolute, because a client runs in another folder and often with another PATH.
  */
-function mcpClientConfig({ inbox, before }: OfferedMailbox, db: string) {
-  const bound = before === undefined ? [] : ["--before", before];
-  const args = [PROGRAM, "mcp", inbox, ...bound, "--db", resolve(db)];
-  return { mcpServers: { mail: { command: process.execPath, args } } };
+function printClientConfig(
+  server: "mail" | "runs",
+  served: readonly string[],
+  { settings, out }: CommandContext,
+): ExitCode {
+  const args = [PROGRAM, "mcp", ...served, "--db", resolve(settings.db)];
+  const config = { mcpServers: { [server]: { command: process.execPath, args } } };
+  out.result(config, () => JSON.stringify(config, null, 2));
+  return EXIT.done;
 }
