@@ -3,9 +3,10 @@ import { cliFiles } from "./cli-files.js";
 import { MARKER } from "./cli-page.js";
 import { MODELS_PAGE, modelsPage } from "./model-tables.js";
 import { NOTICES, noticesWithPackages } from "./notices.js";
+import { LLMS, llmsText, SKILL, skillPage } from "./skill.js";
 
 /**
- * `npm run docs`: writes the generated parts of docs/cli, docs/models.md and the notices, and keeps the rest.
+ * `npm run docs`: writes the generated parts of docs/cli, docs/models.md, SKILL.md, llms.txt and the notices, and keeps the rest.
  */
 
 for (const [path, generated] of await cliFiles()) {
@@ -15,5 +16,7 @@ for (const [path, generated] of await cliFiles()) {
   if (before !== generated + byHand) writeFileSync(path, generated + byHand);
 }
 
+writeFileSync(SKILL, skillPage());
+writeFileSync(LLMS, llmsText());
 writeFileSync(MODELS_PAGE, modelsPage());
 writeFileSync(NOTICES, noticesWithPackages());
