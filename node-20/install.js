@@ -16,7 +16,7 @@ const versionOf = (name) => JSON.parse(readFileSync(`${name}/package.json`, "utf
 
 if (process.versions.node.startsWith("20.") && !versionOf(installed).startsWith("12.")) {
   console.log(
-    "Installing SQLite for Node 20. Without a prebuilt binary it is compiled, which takes about three minutes.",
+    "Installing SQLite for Node 20. Without a prebuilt binary it is compiled, which takes three to six minutes.",
   );
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !PROJECT_SETTING.test(name)));
   execSync("npm ci --no-audit --no-fund", { cwd: folder, env, stdio: "inherit" });

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { validateWorkflow } from "@action-validator/core";
@@ -74,6 +75,23 @@ it("the lockfile contains better-sqlite3 13, and prevents npm from compiling it"
   // npm forgets `gypfile` when it writes the file, and would then compile on every installation, despite the binaries.
   const { version, gypfile } = JSON.parse(readText("package-lock.json")).packages["node_modules/better-sqlite3"];
   expect({ version, gypfile }).toEqual({ version: expect.stringMatching(/^13\./), gypfile: false });
+});
+
+it("a dry run of publishing contains the program, its pages and their sources of truth, and nothing of the project", () => {
+  const dryRun = ["publish", "--dry-run", "--json", "--ignore-scripts", "--registry", "http://127.0.0.1:9"];
+  const { name, bin, exports } = JSON.parse(readText("package.json"));
+  const published = JSON.parse(execFileSync("npm", dryRun, { cwd: ROOT, encoding: "utf8", stdio: "pipe" }));
+  // npm 10 and 11 print the package, later ones by its name.
+  const files: { path: string; mode: number }[] = (published[name] ?? published).files;
+  const paths = files.map(({ path }) => path);
+  const entries = Object.values(exports as Record<string, string | Record<string, string>>).flatMap((entry) =>
+    Object.values(typeof entry === "string" ? { default: entry } : entry),
+  );
+  const named = [...Object.values(bin as Record<string, string>), ...entries].map((path) => path.replace(/^\.\//, ""));
+  const wanted = [...named.filter((path) => !path.includes("*")), "SKILL.md", "llms.txt", "docs/recipes.md", "LICENSE"];
+  expect(wanted.filter((path) => !paths.includes(path))).toEqual([]);
+  expect(paths.filter((path) => /^(src|test|bench|soak|node_modules|\.github)\/|\.map$|\.db$/.test(path))).toEqual([]);
+  expect(readText(".github/workflows/release.yml")).toContain("npm publish --provenance");
 });
 
 it("workflows match GitHub's schema", () => {

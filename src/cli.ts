@@ -1,6 +1,6 @@
 // The entry point of the program: runs one command line, and prints errors and sets the exit code only here.
 import { existsSync } from "node:fs";
-import { COMPLETE, nameOf } from "./cli/command.js";
+import { COMPLETE, nameOf, programCall } from "./cli/command.js";
 import { COMMAND_SECTIONS, COMMANDS } from "./cli/command-table.js";
 import { configuredDatabase } from "./cli/config/find-config.js";
 import { listenForInterrupt } from "./cli/interrupts.js";
@@ -19,6 +19,7 @@ import { databaseError } from "./store/database-error.js";
 /** Runs one command line and returns the exit code. Errors are caught and printed only here. */
 export async function main(words: readonly string[]): Promise<ExitCode> {
   handleOutputErrors((error) => printError(error, words));
+  showProgram(() => programCall(process.env));
   if (words[0] === COMPLETE) {
     const { complete } = await import("./cli/commands/completion.js");
     return complete(words.slice(1), COMMANDS);
@@ -51,7 +52,6 @@ export async function main(words: readonly string[]): Promise<ExitCode> {
     return printError(parser.explain(error), args);
   } finally {
     showDatabase(null);
-    showProgram("art-e");
     closeInterrupts();
   }
 }

@@ -35,6 +35,7 @@ const PROCESS_USERS: ReadonlyMap<string, string> = new Map([
 /** Top-level files that no other module imports, with the reason. */
 const INTERNAL_AT_THE_TOP: ReadonlyMap<string, string> = new Map([
   ["src/library/evals.ts", "Programs import it as art-e/evals."],
+  ["src/library/vitest.ts", "Programs import it as art-e/vitest."],
   ["src/server/access.ts", "A reviewer of the server's access control looks for it here."],
   ["src/web/dom.ts", "Shared by the two bundles, which nothing imports."],
   ["src/web/page-keys.ts", "Shared by the two bundles, like dom.ts."],

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
@@ -9,7 +9,7 @@ import { shareBrowser } from "./shared-browser.js";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The file. Copy it, never open it. */
+    /** The file. Copy it, never open it. The folder `bin` next to it contains the program. */
     demoDatabase: string;
     /** Responds with the URL of a browser that all test files share. */
     browserUrl: string;
@@ -21,6 +21,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const file = join(folder, "art-e.db");
   (await importInto(file, DEMO_MAIL)).close();
   project.provide("demoDatabase", file);
+  mkdirSync(join(folder, "bin"));
+  symlinkSync(join(import.meta.dirname, "../bin/art-e.js"), join(folder, "bin/art-e"));
   const browser = await shareBrowser();
   project.provide("browserUrl", browser.url);
   return async () => {

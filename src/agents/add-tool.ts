@@ -1,7 +1,7 @@
 // Adds and changes custom tools from command-line flags, a module's exports, or the tools of an MCP server.
 import { resolve } from "node:path";
 import type { AppSettings } from "../platform/app-context.js";
-import { flagName, splitShellWords } from "../platform/command-line.js";
+import { commandLine, flagName, splitShellWords } from "../platform/command-line.js";
 import { withDeadline } from "../platform/deadline.js";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
@@ -163,7 +163,7 @@ export async function changeTool(
   const config = handlerConfig(toolDescription, before.handlerKey);
   const columns = await describedColumns(toolDescription, settings, signal);
   if (Object.keys({ ...config, ...columns }).length === 0) {
-    throw new UserError("flag_missing", "tools set: nothing to change.", "See art-e tools set --help.");
+    throw new UserError("flag_missing", "tools set: nothing to change.", `See ${commandLine`art-e tools set --help`}.`);
   }
   return updateTool(db, id, { ...columns, handlerConfig: { ...before.handlerConfig, ...config } });
 }

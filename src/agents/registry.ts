@@ -207,7 +207,7 @@ export function attachTools(
       throw new UserError(
         "tool_attached",
         `Agent "${agentId}" already has the tool "${attachedId}".`,
-        `Change its config: ${commandLine`art-e agents configure ${agentId} ${attachedId}`} --config JSON`,
+        `Change its config: ${commandLine`art-e agents configure ${agentId} ${attachedId} --config JSON`}`,
       );
     }
     setTools(db, agentId, [...tools, ...toolIds.map((toolId) => ({ id: getTool(db, toolId).id, config }))]);

@@ -17,6 +17,8 @@ export interface Suite<T extends Task = Task> {
 export interface TaskList<T extends Task = Task> {
   readonly set: TaskSet;
   readonly tasks: readonly T[];
+  /** Number of tasks that match without the limit. Absent if unknown. */
+  readonly matching?: number;
 }
 
 export type TaskOpening =

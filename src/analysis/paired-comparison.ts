@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { isEvalScore } from "../evals/definition.js";
+import { didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { compact } from "../platform/optional-values.js";
 import { appliesTo, SCORES } from "../scoring/scorers.js";
@@ -163,10 +164,11 @@ export function scorersAmong(names: readonly string[], scores: ScoredTasks): str
   const scorers = names.map((metric) => scorerOfMetric(metric, scores));
   const unknown = names.find((_, i) => scores[scorers[i] ?? ""] === undefined);
   if (unknown === undefined) return [...new Set(scorers)];
+  const known = [...Object.keys(METRIC_ALIASES), ...Object.keys(scores)];
   throw new UserError(
     "metric_unknown",
     `Unknown metric "${unknown}".`,
-    `Available: ${[...Object.keys(METRIC_ALIASES), ...Object.keys(scores)].join(", ")}.`,
+    `${didYouMean(unknown, known)}Available: ${known.join(", ")}.`,
   );
 }
 

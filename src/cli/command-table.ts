@@ -39,13 +39,13 @@ export const COMMAND_SECTIONS: readonly CommandSection[] = [
         async () => (await import("./commands/import.js")).importCommand,
       ),
       command(
-        "search <inbox_address> <words..>",
+        "search [mailbox] <words..>",
         "Search a mailbox like an agent",
         async () => (await import("./commands/search.js")).searchCommand,
       ),
       command("show <name>", "Show a trace or an email", async () => (await import("./commands/show.js")).showCommand),
       command(
-        "ask <inbox_address> <question..>",
+        "ask [mailbox] <question..>",
         "Answer one question from a mailbox, with its sources",
         async () => (await import("./commands/ask.js")).askCommand,
       ),
@@ -276,8 +276,8 @@ export const COMMAND_SECTIONS: readonly CommandSection[] = [
         async () => (await import("./commands/serve.js")).serveCommand,
       ),
       command(
-        "mcp [inbox_address]",
-        "Start an MCP server for one mailbox",
+        "mcp [mailbox]",
+        "Start an MCP server for one mailbox, or for reading runs (--runs)",
         async () => (await import("./commands/mcp.js")).mcpCommand,
       ),
       command(

@@ -1,6 +1,6 @@
 // What a command is to the parser: usage, arguments, flags, and a function to run.
 import { realpathSync } from "node:fs";
-import { delimiter, join, relative } from "node:path";
+import { delimiter, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Options, PositionalOptions } from "yargs";
 import type { z } from "zod";
@@ -110,14 +110,26 @@ export const COMPLETE = "--complete-words";
 export const PROGRAM = fileURLToPath(programFile("bin/art-e.js"));
 
 /**
- * Returns how to call this installation from a shell: `art-e` if it is on the PATH, otherwise `node` with the path of
- * its file. The path is relative if the file is below the working directory. Never returns `npx art-e`, because outside
- * of a checkout, npx looks in the registry for a package named art-e, which is a different one.
+ * Returns how to call this installation from a shell: `art-e` if it is on the PATH, `npx art-e` if it is installed in
+ * the project of the working directory, otherwise `node` with the path of its file, which is relative if the file is
+ * below the working directory. Elsewhere, npx would look in the registry for a package named art-e.
  */
 export function programCall(env: Environment): string {
-  const isOnPath = (env.PATH ?? "").split(delimiter).some((folder) => isProgram(join(folder, "art-e")));
+  // npm and npx add the `node_modules/.bin` folders to the PATH, but only for the programs that they start.
+  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => !folder.endsWith(NPM_PROGRAMS));
+  if (folders.some((folder) => isProgram(join(folder, "art-e")))) return "art-e";
+  const isInProject = parentsOf(process.cwd()).some((folder) => isProgram(join(folder, NPM_PROGRAMS, "art-e")));
+  if (isInProject) return "npx art-e";
   const nearby = relative(process.cwd(), PROGRAM);
-  return isOnPath ? "art-e" : `node ${shellWord(nearby.startsWith("..") ? PROGRAM : nearby)}`;
+  return `node ${shellWord(nearby.startsWith("..") ? PROGRAM : nearby)}`;
+}
+
+const NPM_PROGRAMS = join("node_modules", ".bin");
+
+/** Returns the folder and all folders that it is in. */
+function parentsOf(folder: string): string[] {
+  const parent = dirname(folder);
+  return parent === folder ? [folder] : [folder, ...parentsOf(parent)];
 }
 
 function isProgram(path: string): boolean {

@@ -1,7 +1,7 @@
 // Parses a command line with yargs and formats errors for the user.
 import yargs, { type Argv, type Options, type PositionalOptions } from "yargs";
 import { Interrupted } from "../platform/app-context.js";
-import { didYouMean } from "../platform/command-line.js";
+import { commandLine, didYouMean, helpHint } from "../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
 import { compact, presentProperties } from "../platform/optional-values.js";
 import { programVersion } from "../platform/program-files.js";
@@ -19,7 +19,7 @@ import {
   nameOf,
 } from "./command.js";
 import { MISSING_COMMANDS } from "./command-table.js";
-import { areRequired, parsedName, parsedUsage, withRunArgument } from "./flags/run-argument.js";
+import { areRequired, parsedName, parsedUsage, withFirstArgument } from "./flags/first-argument.js";
 
 /** Runs the parsed command with its unchecked arguments. */
 type Execute = (command: Command, argv: Readonly<Record<string, unknown>>) => Promise<void>;
@@ -84,7 +84,7 @@ export function buildParser(line: readonly string[], sections: readonly CommandS
         renderHelp = (text, columns) => text.commandHelp(usage, entry.describe, command, { all, args }, columns);
         return addFlags(command, usage, sub);
       },
-      async (argv) => execute(await entry.load(), withRunArgument(usage, argv)),
+      async (argv) => execute(await entry.load(), withFirstArgument(usage, argv)),
     );
   };
 
@@ -224,12 +224,12 @@ function usageError(
     .join(" ")
     .trim();
   const words = unknownWords(line, args);
-  const help = `See ${["art-e", path, "--help"].filter((part) => part !== null).join(" ")}.`;
+  const help = helpHint(path ?? "");
   const replacement = MISSING_COMMANDS.get(compact([path, words?.[0]]).join(" "));
   if (replacement !== undefined) return new UserError("usage", reword(line, words, inUse, path), replacement);
   const isGlobal = writtenFlags(GLOBAL_FLAGS).includes(args[0]?.replace(/=.*/s, "") ?? "");
   if (line === NO_COMMAND && args[0]?.startsWith("-") && !isGlobal) {
-    return new UserError("usage", NO_COMMAND, `To run the benchmark: art-e run ${args.join(" ")}. ${help}`);
+    return new UserError("usage", NO_COMMAND, `To run the benchmark: ${commandLine`art-e run ${args}`}. ${help}`);
   }
   const near = words === null ? "" : didYouMean(words[0] ?? "", inUse?.known ?? commands);
   return new UserError("usage", reword(line, words, inUse, path), `${near}${help}`);

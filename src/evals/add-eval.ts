@@ -42,7 +42,7 @@ export function addEval(options: AddOptions, settings: AppSettings): Promise<Sav
     const [issue] = error?.issues ?? [];
     if (issue !== undefined) {
       const where = issue.path.filter((part) => typeof part === "string").at(-1) ?? "the eval";
-      throw new UserError("eval_invalid", `${where}: ${issue.message}.`, "See art-e evals add --help.");
+      throw new UserError("eval_invalid", `${where}: ${issue.message}.`, `See ${commandLine`art-e evals add --help`}.`);
     }
     return saveDraft(db, draft, new Date().toISOString(), options.criterion);
   });

@@ -91,7 +91,7 @@ function filesOf(path: string): string[] {
   throw new UserError(
     "evals_empty",
     `${path} does not contain .json, .py, .ts or .js files.`,
-    "Pass eval files, or a folder written by art-e evals export.",
+    `Pass eval files, or a folder written by ${commandLine`art-e evals export`}.`,
   );
 }
 

@@ -1,6 +1,8 @@
 // Runs an exported eval as a function of a program, without a database.
+
 import { z } from "zod";
 import type { AppSettings } from "../platform/app-context.js";
+import { commandLine } from "../platform/command-line.js";
 import { NEVER } from "../platform/deadline.js";
 import { UserError } from "../platform/errors.js";
 import { firstIssue, type JsonObject } from "../platform/json.js";
@@ -41,7 +43,11 @@ export function readExportedEval(exported: unknown): EvalDefinition {
 }
 
 function invalid(why: string): UserError {
-  return new UserError("eval_invalid", `Cannot run the eval: ${why}.`, "Export it again with art-e evals export.");
+  return new UserError(
+    "eval_invalid",
+    `Cannot run the eval: ${why}.`,
+    `Export it again with ${commandLine`art-e evals export`}.`,
+  );
 }
 
 /** Runs an exported eval as a function of the arguments of an eval in TypeScript. */

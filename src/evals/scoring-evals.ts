@@ -97,7 +97,7 @@ export function withJudgeOfEval<T extends JudgeOptions>(db: Db, options: T): T {
     throw new UserError(
       "judge_unknown",
       `--judge ${judge}: the eval is not a judge.`,
-      "Pass the name of an eval from art-e evals add NAME --judge MODEL.",
+      `Pass the name of an eval from ${commandLine`art-e evals add NAME --judge MODEL`}.`,
     );
   }
   return { ...options, judge: undefined, judgeOfEval: definition.judge };

@@ -1,7 +1,7 @@
 // Checks a database file and its mail, and rebuilds the index from the emails.
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { DAMAGED_HINT, databaseError } from "../store/database-error.js";
+import { damagedHint, databaseError } from "../store/database-error.js";
 import { type Db, isUnwritable, missingFromSchema, withReadOnly } from "../store/open-store.js";
 import { updateFingerprint } from "./corpus.js";
 import { DATE_RANGE_SQL } from "./date-range.js";
@@ -83,7 +83,7 @@ export function describeDamage(path: string, cause: unknown): UserError | null {
   try {
     const { ok, detail } = withReadOnly(path, sqliteIntegrity);
     if (ok) return null;
-    return new UserError("db_damaged", `The database ${path} is damaged: ${detail}.`, DAMAGED_HINT, 1, { cause });
+    return new UserError("db_damaged", `The database ${path} is damaged: ${detail}.`, damagedHint(), 1, { cause });
   } catch (error) {
     return databaseError(error, path);
   }

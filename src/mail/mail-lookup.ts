@@ -6,7 +6,7 @@ import type { Question } from "../tasks/question.js";
 import { type AddressBook, openAddressBook, similarAddresses } from "./address-book.js";
 import { endOfDay, isInRange, openDateRanges, upTo } from "./date-range.js";
 import { bareMessageId, type Email } from "./email.js";
-import { frequentAddresses, noMail } from "./mailboxes.js";
+import { frequentAddresses, noMail, openMailboxes } from "./mailboxes.js";
 import type { MailQuery } from "./search.js";
 
 export interface MailHead {
@@ -137,6 +137,27 @@ export function resolveInbox(db: Db, address: string): string {
   if (frequent.length === 0) throw noMail(db);
   const list = frequent.map(({ address: each, mails }) => `${each} (${mails})`).join(", ");
   throw unknown(db, address, `Addresses with the most mail: ${list}.`);
+}
+
+/**
+ * Separates the mailbox from the words of a search or a question. Unless a mailbox is given, the first word names it,
+ * which can be omitted if the database has only one mailbox. A first word with an @ always names a mailbox.
+ * @throws UserError with addresses if the first word does not name a mailbox and there are several
+ */
+export function mailboxAndWords(
+  db: Db,
+  mailbox: string | undefined,
+  all: readonly string[],
+): { readonly inbox: string; readonly words: readonly string[] } {
+  if (mailbox !== undefined) return { inbox: resolveInbox(db, mailbox), words: all };
+  const [first = "", ...words] = all;
+  if (!/^\S+@\S+$/.test(first)) {
+    const [only, ...others] = openMailboxes(db).addresses;
+    if (only !== undefined && others.length === 0) return { inbox: only, words: all };
+  }
+  const inbox = resolveInbox(db, first);
+  if (words.length > 0) return { inbox, words };
+  throw new UserError("words_missing", `No words follow the mailbox ${inbox}.`, "Add the words after the mailbox.");
 }
 
 function unknown(db: Db, address: string, hint: string): UserError {

@@ -199,7 +199,7 @@ function endpointFor(provider: Provider, connection: EndpointSettings): Endpoint
     throw new UserError(
       "api_key_missing",
       `No API key for ${provider}: ${variables} is not set.`,
-      `Set ${variables} in the environment or in .env, or try offline/baseline, which does not need a key.`,
+      `Set ${variables} in the environment or in .env.`,
     );
   }
   // Such a key is not a valid header value, and the SDK's own error would reveal it.

@@ -11,17 +11,18 @@ export function showDatabase(path: string | null): void {
   shownDatabase = path;
 }
 
-/** Name of this program in command lines of messages. */
-let shownProgram = "art-e";
+/** Returns how to call this program, for command lines in messages. */
+let shownProgram = () => "art-e";
 
-/** Sets the program's name in command lines. In the demo the program might not be on the PATH yet. */
-export function showProgram(call: string): void {
+/** Sets how command lines in messages call this program, which might not be on the PATH. */
+export function showProgram(call: () => string): void {
   shownProgram = call;
 }
 
 /**
  * Returns a command line for the user to paste: commandLine`art-e show ${traceId}`. A list becomes several words.
- * Quotes values for a shell if necessary, and adds the database if a call without --db would open another one.
+ * Quotes values for a shell if necessary, calls the program as the user can, and adds the database if a call without
+ * --db would open another one.
  */
 export function commandLine(
   words: TemplateStringsArray,
@@ -35,8 +36,14 @@ export function commandLine(
   );
   const line = words
     .reduce((before, part, i) => `${before}${written[i - 1]}${part}`)
-    .replace(/^art-e(?= )/, () => shownProgram);
-  return shownDatabase === null ? line : `${line} --db ${shellWord(shownDatabase)}`;
+    .replace(/^art-e(?= )/, shownProgram);
+  return shownDatabase === null || line.endsWith(" --help") ? line : `${line} --db ${shellWord(shownDatabase)}`;
+}
+
+/** Returns `See art-e agents set --help.` for the path of a command, which is empty for the program itself. */
+export function helpHint(path: string): string {
+  const words = path.split(" ").filter((word) => word !== "");
+  return `See ${commandLine`art-e ${[...words, "--help"]}`}.`;
 }
 
 /** Quotes a text as one word for bash, zsh and fish. */

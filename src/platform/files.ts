@@ -96,6 +96,7 @@ export function unescapeFormula(cell: string): string {
 
 /** Checks before an expensive operation that nothing exists at the path of its output folder. */
 export function checkNewFolder(flag: string, folder: string): void {
+  refuseDash(flag, folder);
   if (linkStatOf(folder) !== undefined) {
     throw new UserError("output_exists", `${flag}: Cannot write ${folder}: it already exists.`, "Pass a new folder.");
   }
@@ -167,6 +168,7 @@ export function readNamedFile(path: string): Buffer {
 
 /** Checks before an expensive operation that its output file is writable. */
 export function checkWritable(flag: string, path: string): void {
+  refuseDash(flag, path);
   const folder = dirname(path);
   let stats: Stats | undefined;
   try {
@@ -187,6 +189,7 @@ export function checkWritable(flag: string, path: string): void {
  * @throws UserError that names the path in the way
  */
 export function createFolder(flag: string, folder: string): void {
+  refuseDash(flag, folder);
   try {
     mkdirSync(folder, { recursive: true });
   } catch (cause) {
@@ -194,6 +197,16 @@ export function createFolder(flag: string, folder: string): void {
     const { reason, hint } = whyUnwritable(cause, folder, parent);
     throw new UserError("output_unwritable", `${flag}: Cannot create ${folder}: ${reason}.`, hint, 2, { cause });
   }
+}
+
+/** Rejects `-`, which stands for stdout in commands that can write there. They never pass it on as a path. */
+function refuseDash(flag: string, path: string): void {
+  if (path !== "-") return;
+  throw new UserError(
+    "output_unwritable",
+    `${flag}: Cannot write to - (stdout).`,
+    "Pass a path. ./- is a file with this name.",
+  );
 }
 
 /** Returns the path itself or its closest existing parent. */

@@ -114,6 +114,8 @@ export const text = z.string("expected text").min(1, "expected text");
 export const toggle = z.boolean().default(false);
 
 export const file = withTraits(text, { placeholder: "FILE", path: "file" });
+/** An output file of a command that can also write to stdout: `-` stands for stdout, like no file. */
+export const fileOrStdout = file.transform((path) => (path === "-" ? undefined : path)).optional();
 export const folder = withTraits(text, { placeholder: "FOLDER", path: "file" });
 export const url = withTraits(text, { placeholder: "URL", risk: "address" });
 /** Address or name of a person. */

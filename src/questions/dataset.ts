@@ -93,8 +93,8 @@ export function artESuite(
 ): Suite<TaskOf<"question">> {
   return {
     async list() {
-      const { set, questions } = await loadSelection(options, context);
-      return { set, tasks: questions.map((task) => ({ kind: "question", task })) };
+      const { set, questions, matching } = await loadSelection(options, context);
+      return { set, tasks: questions.map((task) => ({ kind: "question", task })), matching };
     },
     open: questionOpener(cutoff),
     close: async () => {},
@@ -109,15 +109,17 @@ export function suiteOfQuestions(
   return { list: async () => list, open: questionOpener(cutoff), close: async () => {} };
 }
 
-/** Loads a dataset and returns the selected questions. */
+/** Loads a dataset and returns the selected questions, and how many match without the limit. */
 export async function loadSelection(
   options: QuestionOptions,
   context: AppContext,
-): Promise<{ readonly set: TaskSet; readonly questions: readonly Question[] }> {
+): Promise<{ readonly set: TaskSet; readonly questions: readonly Question[]; readonly matching: number }> {
   const dataset = await loadDataset(options, context);
   noteKnownBad(dataset, options, context);
   const { source, revision, sha256, split } = dataset;
-  return { set: { source, revision, sha256, split }, questions: select(dataset, options) };
+  const questions = select(dataset, options);
+  const matching = selectQuestions(dataset.questions, { ...options, limit: 0 }).length;
+  return { set: { source, revision, sha256, split }, questions, matching };
 }
 
 /** Checks questions that a program passes. Throws a UserError that names the first bad one, or for duplicate ids. */

@@ -1,6 +1,8 @@
 // Sends a request to steer a run to its coordinator over the queue, and waits for the reply.
+
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import type { ControlRequest } from "../runs/control-protocol.js";
 import { acceptedReply } from "../runs/run-control.js";
@@ -24,7 +26,7 @@ export async function controlQueuedRun(url: string, name: string, request: Contr
     if (runId === undefined || second !== undefined) {
       const why =
         runId === undefined ? `No run "${name}" is on the queue.` : `More than one run starts with "${name}".`;
-      throw new UserError("run_unknown", why, "List the runs: art-e queue status.");
+      throw new UserError("run_unknown", why, `List the runs: ${commandLine`art-e queue status`}.`);
     }
     const id = randomUUID();
     await sendControl(redis, runId, id, request);
@@ -38,7 +40,7 @@ export async function controlQueuedRun(url: string, name: string, request: Contr
     throw new UserError(
       "run_not_running",
       `Cannot ${request.command} run ${runId}: its coordinator does not reply.`,
-      `Continue it: art-e run --resume ${runId}`,
+      `Continue it: ${commandLine`art-e run --resume ${runId}`}`,
       1,
     );
   } finally {

@@ -1,5 +1,6 @@
 // Shows a queue's runs and workers, warns if no worker takes a run, and removes runs.
 import type { Redis } from "ioredis";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import type { WorkersState } from "../runs/answer-task.js";
 import type { ServerFault } from "../runs/detect-dead-server.js";
@@ -107,7 +108,7 @@ export class WorkersWatch {
     if (atWork.length > 0) return;
     const fault = this.workers.find(({ faults }) => faults[runId] !== undefined)?.faults[runId];
     if (fault !== undefined && active === 0) this.found = fault;
-    else if (this.emptyLooks > PATIENCE_LOOKS) this.noteOnce(NO_WORKER);
+    else if (this.emptyLooks > PATIENCE_LOOKS) this.noteOnce(noWorker());
   }
 
   private noteOnce(text: string): void {
@@ -117,7 +118,8 @@ export class WorkersWatch {
   }
 }
 
-const NO_WORKER = "art-e: no worker is working on this run yet. Start one: art-e worker --queue URL --db FILE";
+const noWorker = () =>
+  `art-e: no worker is working on this run yet. Start one: ${commandLine`art-e worker --queue URL`}`;
 
 export function readQueueStatus(url: string): Promise<QueueStatus> {
   return withQueue(url, async (redis, address) => {

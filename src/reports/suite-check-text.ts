@@ -1,4 +1,5 @@
 // The findings in a task suite, and the results of its gold solutions, as terminal text.
+import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
 import type { SuiteCheck } from "../suites/check-suite.js";
 import { isEqual, isSkipped, type OracleReport } from "../suites/grade-oracle.js";
@@ -25,7 +26,7 @@ export function checkText({ suite, tasks, errors, warnings, notReady }: SuiteChe
   const missing =
     lines.length === 0
       ? []
-      : [["Snapshots that are unsupported on this machine (see art-e doctor):", ...lines].join("\n")];
+      : [[`Snapshots that are unsupported on this machine (see ${commandLine`art-e doctor`}):`, ...lines].join("\n")];
   return [...groups, ...missing, summary].join("\n\n");
 }
 

@@ -13,6 +13,7 @@ import {
   type UntilOutcome,
 } from "../analysis/sequential-comparison.js";
 import type { AppContext } from "../platform/app-context.js";
+import { didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { presentProperties } from "../platform/optional-values.js";
 import { shuffled } from "../questions/dataset.js";
@@ -72,7 +73,7 @@ function refuseUnscored(metric: string, scorer: string, scores: ScoredTasks, who
   throw new UserError(
     "metric_unknown",
     `--until: unknown score "${metric}" of ${whose}.`,
-    `Available: ${available.join(", ")}.`,
+    `${didYouMean(metric, available)}Available: ${available.join(", ")}.`,
   );
 }
 

@@ -17,7 +17,7 @@ import { activeEval } from "../evals/store.js";
 import { describedEvalOfRun, describeStored } from "../evals/use-evals.js";
 import { agentOfRun, otherAgents } from "../evals/validated-agents.js";
 import type { AppContext } from "../platform/app-context.js";
-import { commandLine } from "../platform/command-line.js";
+import { commandLine, didYouMean } from "../platform/command-line.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { writeFileAtomically } from "../platform/files.js";
@@ -312,7 +312,11 @@ function checkGateOptions({
     (name) => !known.includes(name) && !name.startsWith("judge") && !isEvalScore(name) && !isFunctionScore(name),
   );
   if (unknown !== undefined) {
-    throw new UserError("metric_unknown", `Unknown metric "${unknown}".`, `Available: ${known.join(", ")}.`);
+    throw new UserError(
+      "metric_unknown",
+      `Unknown metric "${unknown}".`,
+      `${didYouMean(unknown, known)}Available: ${known.join(", ")}.`,
+    );
   }
   refuseImpossible(failUnder);
   if (noWorseThan !== undefined) refuseIdleMargin(noWorseThan, metric ?? ACCURACY);

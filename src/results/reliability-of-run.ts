@@ -166,7 +166,7 @@ function perturbedTasks(source: RunSource, baseline: RunHead, scorer: string): P
     throw new UserError(
       "run_unperturbed",
       `Run ${runId} is not perturbed.`,
-      "Make a perturbed repeat: art-e run --repeat RUN --perturb shuffled.",
+      `Make a perturbed repeat: ${commandLine`art-e run --repeat RUN --perturb shuffled`}.`,
     );
   }
   const differences = pairingProblems(baseline, source.head);

@@ -1,10 +1,12 @@
 // The results file of a run: writes it, and reads runs from files or the database.
+
 import type { z } from "zod";
 import { RunAggregate } from "../analysis/aggregate.js";
 import { type RunHead, runFileSchema, runHeadSchema } from "../analysis/paired-comparison.js";
 import { AllScores } from "../analysis/score-aggregate.js";
 import { correctedRates } from "../evals/pass-rates.js";
 import { yieldBetween } from "../platform/batches.js";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { readNamedFile, writeFileAtomically } from "../platform/files.js";
@@ -168,7 +170,7 @@ function unusable(path: string, why: string, cause: unknown): UserError {
   return new UserError(
     "results_unusable",
     `${path} is not a results file of art-e: ${why}`,
-    "Pass a file written by art-e run --output.",
+    `Pass a file written by ${commandLine`art-e run --output`}.`,
     2,
     { cause },
   );

@@ -1,4 +1,5 @@
 // Executes a run from its options to its results file. The entry point of `art-e run`.
+import { existsSync } from "node:fs";
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import type { Gate } from "../analysis/gate.js";
 import { evalsAmong, refuseUncountedRubrics, type ScoringEvals, withJudgeOfEval } from "../evals/scoring-evals.js";
@@ -12,7 +13,7 @@ import { openGates } from "../results/gates.js";
 import { fromDatabase, saveResults } from "../results/results-file.js";
 import { checkNewRunName } from "../results/stored-runs.js";
 import { checkJudgePriced } from "../scoring/judge-settings.js";
-import { FileWatch } from "../store/database-file.js";
+import { FileWatch, removeDatabase } from "../store/database-file.js";
 import { type Db, deferCheckpoints, limitPageCache, openReadOnly, openStore } from "../store/open-store.js";
 import { waitForWriter } from "../store/write-transaction.js";
 import { openMailbox } from "../tools/mailbox.js";
@@ -21,6 +22,7 @@ import type { LiveTraces } from "../trace-formats/otlp-live.js";
 import type { Emit } from "../traces/progress.js";
 import { type ResultWriter, threadedResultWriter } from "../traces/result-writer.js";
 import { attemptPages } from "../traces/results-store.js";
+import { newestRunIds } from "../traces/run-list.js";
 import { forcedProcess, thisProcess } from "../traces/run-lock.js";
 import type { RunLimits } from "../traces/run-settings.js";
 import { getRun } from "../traces/runs-store.js";
@@ -100,6 +102,7 @@ async function withDatabase<T>(
 ): Promise<T> {
   const path = context.settings.db;
   const readsMail = needsMail(request, context);
+  const isNew = !existsSync(path);
   const db = openStore(path, { mustExist: readsMail });
   const watch = new FileWatch(db, path);
   limitPageCache(db);
@@ -111,7 +114,10 @@ async function withDatabase<T>(
     return await use({ db, searchThreads, watch });
   } finally {
     await searchThreads?.close();
+    const isUnused = isNew && newestRunIds(db, 1).length === 0;
     db.close();
+    // A run that could not start leaves no empty database behind.
+    if (isUnused) removeDatabase(path);
   }
 }
 
@@ -343,7 +349,7 @@ async function openControlServer(
   try {
     return await ControlServer.open(settings.cacheDir, runId, (request) => controls.answer(request));
   } catch (error) {
-    note(`art-e: art-e ctl cannot steer this run: ${(error as Error).message}`);
+    note(`art-e: ctl cannot steer this run: ${(error as Error).message}`);
     return null;
   }
 }

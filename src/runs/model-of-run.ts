@@ -99,12 +99,23 @@ export async function createModel(
   const extras = options.queue === undefined ? openExtras(run, options, settings.env) : undefined;
   const connection = { baseUrl, wireApi, timeoutMs: options.requestTimeout * 1_000, extras };
   const created = isCalled
-    ? (await openModel(name, { ...connection, throttle, priceOf, cache: options.cache, note }, settings)).model
+    ? (
+        await openModel(name, { ...connection, throttle, priceOf, cache: options.cache, note }, settings).catch(
+          suggestOffline,
+        )
+      ).model
     : neverCalled(run.model);
   const record =
     options.record === undefined ? null : openRecord(options.record, options.resume === undefined ? "w" : "a");
   const model = record === null ? created : recording(created, record.write);
   return { ...limits, model, priceOf, close: () => record?.close() };
+}
+
+/** Adds to a missing key's hint the agent model that works without one. Other models, such as judges, have none. */
+function suggestOffline(error: unknown): never {
+  if (!(error instanceof UserError && error.code === "api_key_missing")) throw error;
+  const hint = `${error.hint} Or pass --model-id offline/baseline, which does not need a key.`;
+  throw new UserError(error.code, error.message, hint, error.exitCode, { cause: error });
 }
 
 /** Number of concurrent tasks of a model without a rate limiter. */

@@ -1,4 +1,5 @@
 // Plans a new run: what is asked, who answers, and what is checked before anything is spent.
+
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
@@ -8,12 +9,14 @@ import { pinEvals } from "../evals/scoring-evals.js";
 import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
 import { unrecordedHeader } from "../models/request-extras.js";
 import type { AppContext } from "../platform/app-context.js";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { artESuite, shuffled, suiteOfQuestions } from "../questions/dataset.js";
 import type { Db } from "../store/open-store.js";
 import { type LockWait, withWriteTransaction } from "../store/write-transaction.js";
 import type { PlannedTask, TaskId } from "../tasks/question.js";
+import { count } from "../text/format.js";
 import { type AttachedTool, attachedOrDefault } from "../tools/tools-store.js";
 import type { RunOwner } from "../traces/run-lock.js";
 import { type ExecutedRunSettings, NO_LIMITS, type OwnRunSettings, type RunLimits } from "../traces/run-settings.js";
@@ -77,6 +80,10 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   const questions = list.tasks.map(({ task }) => task);
   refuseOracle(settings.model, questions);
   if (usesMailHere(target)) checkMailboxes(db, questions, request.partialInboxes);
+  const { matching = questions.length } = list;
+  if (questions.length < matching && !request.explicitFlags.has("limit")) {
+    context.note(`${count(questions.length)} of ${count(matching)} questions: the default limit. All: -l 0`);
+  }
   return newRunPlan(db, { suite, list, settings: withActionTools(settings, questions), model }, request);
 }
 
@@ -178,7 +185,7 @@ export function toolsNow(db: Db, settings: ExecutedRunSettings): readonly Attach
 function noteUnsetConditions({ protocol }: { protocol?: "art" | undefined }, db: Db, { note }: AppContext): void {
   if (protocol === undefined || readImportFilter(db) === "art") return;
   note(
-    `--protocol art: the mail in ${db.name} was imported without ART's filter. Import the mail into a separate file: art-e import --filter art --db FILE.`,
+    `--protocol art: the mail in ${db.name} was imported without ART's filter. Import the mail into a separate file: ${commandLine`art-e import --filter art --db FILE`}.`,
   );
 }
 

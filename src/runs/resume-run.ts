@@ -202,14 +202,14 @@ function executedRun(run: RunRow, what: string): ExecutedRun {
     throw new UserError(
       "run_of_environment",
       `Run ${id} cannot ${what}: it is a training run, and its model belongs to a trainer.`,
-      "Serve the environment again: art-e env serve.",
+      `Serve the environment again: ${commandLine`art-e env serve`}.`,
     );
   }
   if (settings.kind !== "imported") return { ...run, settings };
   throw new UserError(
     "run_imported",
     `Run ${id} cannot ${what}: it was imported from ${settings.imported.file}, and its agent is not in this database.`,
-    "Use the database of the original run, or answer its questions again: art-e run -a AGENT --dataset FILE.",
+    `Use the database of the original run, or answer its questions again: ${commandLine`art-e run -a AGENT --dataset FILE`}.`,
   );
 }
 

@@ -1,7 +1,9 @@
 /** The user's side of steering a running run (`art-e ctl`). The run's side is in `run-control/`. */
+
 import { rmSync } from "node:fs";
 import { createConnection } from "node:net";
 import type { AppSettings } from "../platform/app-context.js";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { checkDatabaseFile, openReadOnly } from "../store/open-store.js";
@@ -48,7 +50,9 @@ export async function controlStoredRun(
     throw new UserError(
       "run_not_running",
       `Cannot ${request.command} run ${id}: it is not running on this machine (${status}).`,
-      status === "running" ? "Use the machine and the --cache-dir of the run." : "List running runs: art-e ctl list.",
+      status === "running"
+        ? "Use the machine and the --cache-dir of the run."
+        : `List running runs: ${commandLine`art-e ctl list`}.`,
       1,
     );
   }
@@ -81,7 +85,7 @@ function ask(path: string, request: ControlRequest): Promise<ControlReply | null
     let text = "";
     const fail = (why: string) => {
       socket.destroy();
-      const hint = "Use the same version of art-e for the run and for art-e ctl.";
+      const hint = "Use the same version of art-e for the run and for ctl.";
       reject(new UserError("control_failed", `Cannot ${request.command} the run: ${why}.`, hint, 1));
     };
     socket.setEncoding("utf8").setTimeout(REPLY_MS, () => fail("it does not reply"));

@@ -1,7 +1,7 @@
 // Answers one question from a mailbox, as `art-e ask`, and stores it as a chat.
 import { getAgent } from "../agents/registry-store.js";
 import { endOfDay } from "../mail/date-range.js";
-import { resolveInbox } from "../mail/mail-lookup.js";
+import { mailboxAndWords } from "../mail/mail-lookup.js";
 import { stopsRun } from "../models/failure-classes.js";
 import { API_KEY_VARIABLES } from "../models/model-names.js";
 import { answeringModelOf } from "../models/open-model.js";
@@ -20,8 +20,10 @@ import { type AnsweredChat, openChat, saveScored } from "./chat/chat-turn.js";
 import type { OnChatEvent } from "./chat/stream-events.js";
 
 interface AskOptions extends RunOptions {
-  readonly inbox_address: string;
-  readonly question: string;
+  /** The mailbox, unless the first word of the question names it or it is the only one. */
+  readonly mailbox?: string | undefined;
+  /** Words of the question. */
+  readonly question: readonly string[];
   /** Email from this date on is hidden. */
   readonly before?: string | undefined;
 }
@@ -46,7 +48,7 @@ export function ask(
   onEvent: OnChatEvent | null = null,
 ): Promise<AnsweredQuestion> {
   return withStore(context.settings, async (db) => {
-    const inbox = resolveInbox(db, options.inbox_address);
+    const { inbox, words } = mailboxAndWords(db, options.mailbox, options.question);
     const { agentId, chosen } = chooseAgent(options, context);
     const settings = newRunSettings(db, chosen, getAgent(db, agentId), context);
     for (const note of notesOnSent(settings)) context.note(note);
@@ -62,7 +64,7 @@ export function ask(
           agent: agentOf(settings),
           model: model.model,
           history: [],
-          question: options.question,
+          question: words.join(" ").trim(),
           instructions: null,
           binding: { inbox, queryDate: options.before === undefined ? null : dayBefore(options.before) },
           timeoutMs: settings.taskTimeoutMs,

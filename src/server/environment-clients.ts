@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { UserError } from "../platform/errors.js";
 import { checkNewFolder, checkWritable, writeFileAtomically, writeFolderAtomically } from "../platform/files.js";
 import { programVersion, readBuiltFile } from "../platform/program-files.js";
+import { checkEnding } from "../trace-formats/output-files.js";
 
 /** Python clients of the training environment, one per trainer. The common code is copied into each of them. */
 const CLIENTS = {
@@ -32,11 +33,12 @@ export async function writeEnvironmentClient(trainer: Trainer, flag: string, out
         "Choose another file, or remove this one.",
       );
     }
-    checkWritable(flag, path);
+    checkWritable(flag, output ?? client.output);
+    checkEnding(flag, path, "python");
     await writeFileAtomically(path, [code]);
     return path;
   }
-  checkNewFolder(flag, path);
+  checkNewFolder(flag, output ?? client.output);
   await writeFolderAtomically(flag, path, [
     ["art_e_mail.py", code],
     ["pyproject.toml", template("verifiers_pyproject.toml").replace("{version}", programVersion())],

@@ -1,6 +1,6 @@
 // Reads JSON columns, and skips and reports rows that are damaged.
 import { UserError } from "../platform/errors.js";
-import { DAMAGED_HINT } from "./database-error.js";
+import { damagedHint } from "./database-error.js";
 
 /**
  * Damaged JSON columns. A reader of one row gets an error with the row's place. Lists skip the row, report it through
@@ -26,7 +26,7 @@ export class DamagedRowError extends UserError {
     super(
       "row_damaged",
       `The database is damaged: table ${table}, row ${row}, column ${column}: ${reason}.`,
-      DAMAGED_HINT,
+      damagedHint(),
       1,
       options,
     );

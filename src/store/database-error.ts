@@ -2,7 +2,8 @@
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 
-export const DAMAGED_HINT = `The file is damaged. ${commandLine`art-e doctor`} checks it. Save the readable rows with SQLite's shell (docs/troubleshooting.md), or use a backup.`;
+export const damagedHint = () =>
+  `The file is damaged. ${commandLine`art-e doctor`} checks it. Save the readable rows with SQLite's shell (docs/troubleshooting.md), or use a backup.`;
 
 /** SQLite errors that the user can fix, by code and message, with the hint to show. */
 const HINTS: readonly (readonly [error: RegExp, hint: () => string])[] = [
@@ -12,10 +13,7 @@ const HINTS: readonly (readonly [error: RegExp, hint: () => string])[] = [
     () => "Make the file and its folder writable, or copy the file to a writable folder.",
   ],
   [/^SQLITE_(BUSY|LOCKED)/, () => "Wait until the other program has finished writing to the database."],
-  [
-    /^SQLITE_(CORRUPT|NOTADB)|no such (table|column|index|module)|malformed JSON|unsupported file format/,
-    () => DAMAGED_HINT,
-  ],
+  [/^SQLITE_(CORRUPT|NOTADB)|no such (table|column|index|module)|malformed JSON|unsupported file format/, damagedHint],
 ];
 
 function codeOf(error: unknown): string {

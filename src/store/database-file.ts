@@ -1,5 +1,5 @@
 // The file of an open database: connects to it, and notices if it is deleted, replaced or truncated.
-import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, rmSync, statSync } from "node:fs";
 import type BetterSqlite3 from "better-sqlite3";
 import { isReserved, reserveFile } from "../platform/reserved-files.js";
 import { Database } from "./sqlite.js";
@@ -39,6 +39,11 @@ export function connect(path: string, options: BetterSqlite3.Options): Db {
   const db = new Database(path, options);
   if (!db.memory) reserveFile(path, SIDE_FILES, () => db.open);
   return db;
+}
+
+/** Deletes a closed database with the files next to it. */
+export function removeDatabase(path: string): void {
+  for (const ending of ["", ...SIDE_FILES]) rmSync(`${path}${ending}`, { force: true });
 }
 
 /**

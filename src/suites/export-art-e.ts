@@ -26,7 +26,7 @@ export async function exportArtE(
   context: AppContext,
 ): Promise<{ readonly folder: string; readonly tasks: number }> {
   const folder = resolve(path);
-  checkNewFolder(flag, folder);
+  checkNewFolder(flag, path);
   const { set, questions } = await loadSelection(options, context);
   requireAnswers(questions, "An export of questions as a suite");
   const exported = questions.map((question) => ({ question, id: taskIdOf(question, set) }));

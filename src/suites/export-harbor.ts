@@ -53,7 +53,7 @@ export async function exportHarbor(
   context: AppContext,
 ): Promise<ExportedHarbor> {
   const folder = resolve(path);
-  checkNewFolder(flag, folder);
+  checkNewFolder(flag, path);
   const { set, questions } = await loadSelection(options, context);
   requireAnswers(questions, "An export of Harbor tasks");
   return withStore(context.settings, async (db) => {

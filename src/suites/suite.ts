@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { Rollout } from "../agents/rollout.js";
 import type { Suite, TaskOpening } from "../agents/task-source.js";
 import type { AppContext } from "../platform/app-context.js";
-import { shellWord } from "../platform/command-line.js";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { presentProperties } from "../platform/optional-values.js";
 import { taskMailbox } from "../questions/dataset.js";
@@ -145,7 +145,7 @@ async function readTasks(
   const unreadable = new Set(problems.map(({ file }) => file)).size;
   if (unreadable > 0) {
     note(
-      `art-e: ${unreadable} unreadable tasks of ${name} were skipped. Run art-e suite check ${shellWord(root)} for details.`,
+      `art-e: ${unreadable} unreadable tasks of ${name} were skipped. Run ${commandLine`art-e suite check ${root}`} for details.`,
     );
   }
   const all = tasks.map(({ task }) => task);
@@ -154,7 +154,7 @@ async function readTasks(
     throw new UserError(
       "tasks_none",
       `No task in ${name} matches the selection.`,
-      `Run art-e suite list ${shellWord(root)} to list the tasks.`,
+      `Run ${commandLine`art-e suite list ${root}`} to list the tasks.`,
     );
   }
   const runnable = folder.form === "harbor" ? await withMachines(selected, sources, note) : selected;
@@ -179,7 +179,7 @@ async function withMachines(
     throw new UserError(
       "tasks_none",
       `None of the selected tasks in ${name} can run on this machine: ${refusals.slice(0, 3).join("; ")}.`,
-      `Run art-e suite check ${shellWord(root)} to see what each task needs.`,
+      `Run ${commandLine`art-e suite check ${root}`} to see what each task needs.`,
     );
   }
   for (const one of refusals) note(`art-e: skipped: ${one}`);

@@ -1,7 +1,7 @@
 // Searches and opens emails for a person, with the handlers that agents use.
 import type { z } from "zod";
 import { endOfDay } from "../mail/date-range.js";
-import { openMailLookup, resolveInbox, type StoredMail } from "../mail/mail-lookup.js";
+import { mailboxAndWords, openMailLookup, resolveInbox, type StoredMail } from "../mail/mail-lookup.js";
 import { openThreads, type ThreadMail } from "../mail/threads.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
@@ -35,6 +35,11 @@ interface SearchOptions {
   readonly cutoff?: string | undefined;
 }
 
+/** A search whose mailbox is the first word, or the only mailbox, if it is not given. */
+interface TypedSearch extends Omit<SearchOptions, "inbox_address"> {
+  readonly mailbox?: string | undefined;
+}
+
 /** Returns an email with the emails of its thread, oldest first and including itself. */
 export function readMail(
   messageId: string,
@@ -57,8 +62,8 @@ export function getMail(db: Db, messageId: string): StoredMail {
 }
 
 /** Returns the hits of email_search with a breakdown of each score, which agents do not see. */
-export function explainSearch(options: SearchOptions, settings: AppSettings) {
-  if (options.order !== "best") {
+export function explainSearch(typed: TypedSearch, settings: AppSettings) {
+  if (typed.order !== "best") {
     throw new UserError(
       "flag_invalid",
       "--explain cannot be combined with --order newest, which does not compute scores.",
@@ -66,6 +71,7 @@ export function explainSearch(options: SearchOptions, settings: AppSettings) {
     );
   }
   return withStore(settings, async (db) => {
+    const options = searchOptions(db, typed);
     const mailbox = openMailbox(db);
     const prepared = prepareQuery(bestArguments(options), "start", contextOf(db, options), mailbox);
     if (!prepared.ok) throw refused(prepared.error);
@@ -75,8 +81,13 @@ export function explainSearch(options: SearchOptions, settings: AppSettings) {
 }
 
 /** Calls the same handlers as agents do, so that the result is the same as an agent's. */
-export function searchMailbox(options: SearchOptions, settings: AppSettings): Promise<JsonValue> {
-  return withStore(settings, (db) => searchIn(db, options));
+export function searchMailbox(typed: TypedSearch, settings: AppSettings): Promise<JsonValue> {
+  return withStore(settings, (db) => searchIn(db, searchOptions(db, typed)));
+}
+
+function searchOptions(db: Db, { mailbox, ...options }: TypedSearch): SearchOptions {
+  const { inbox, words } = mailboxAndWords(db, mailbox, options.words);
+  return { ...options, inbox_address: inbox, words };
 }
 
 /** Like `searchMailbox`, in an open database. */
@@ -102,7 +113,7 @@ function parse<T>(schema: z.ZodType<T>, args: object): T {
 }
 
 function refused(why: string): UserError {
-  return new UserError("search_refused", why, "See art-e search --help.");
+  return new UserError("search_refused", why, `See ${commandLine`art-e search --help`}.`);
 }
 
 function contextOf(db: Db, { inbox_address, cutoff }: SearchOptions): ToolContext {

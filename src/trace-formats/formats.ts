@@ -96,6 +96,16 @@ export const FORMATS = {
 
 export type Format = keyof typeof FORMATS;
 
+/** Returns the ending of the files of a format. All formats are JSON Lines, except for Inspect's log. */
+export function endingOfFormat(format: Format): string {
+  return format === "inspect" ? ".eval" : ".jsonl";
+}
+
+/** Returns the format of traces in an output file, if it is not given. */
+export function formatOfFile(path: string | undefined): Format {
+  return path?.toLowerCase().endsWith(endingOfFormat("inspect")) ? "inspect" : "jsonl";
+}
+
 /** Writes the complete trace on one line: enough to replay it, score it again and write an eval from it. */
 export function jsonLine(trace: ExportedTrace): string[] {
   return [toWellFormedJson({ ...trace, features: measureFeatures(trace) })];

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, inject, vi } from "vitest";
 import type { Question } from "../../src/tasks/question.js";
 import { closeSpareHosts, runCommandLine } from "./command-line-processes.js";
@@ -54,7 +54,9 @@ function wordsOf(line: Line): readonly string[] {
 }
 
 function environment(folder: string, variables: Variables): Record<string, string> {
-  return { PATH: process.env.PATH ?? "", HOME: folder, NO_COLOR: "1", ...variables };
+  // Where the program is on the PATH, messages call it art-e.
+  const path = [join(dirname(inject("demoDatabase")), "bin"), process.env.PATH ?? ""].join(delimiter);
+  return { PATH: path, HOME: folder, NO_COLOR: "1", ...variables };
 }
 
 export function startProgram(folder: string, program: string, args: readonly string[], variables: Variables): Started {

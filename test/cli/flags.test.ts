@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { describe, expect, it } from "vitest";
+import { mkdirSync } from "node:fs";
+import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type Command, nameOf } from "../../src/cli/command.js";
 import { COMMANDS } from "../../src/cli/command-table.js";
 import { readFlags } from "../../src/cli/flags/define-command.js";
-import { parsedName, withRunArgument } from "../../src/cli/flags/run-argument.js";
+import { parsedName, withFirstArgument } from "../../src/cli/flags/first-argument.js";
 import { formatError, refuseEmptyValues } from "../../src/cli/parser.js";
 import { UserError } from "../../src/platform/errors.js";
 import { ids, shapeOf } from "../../src/platform/flag-values.js";
@@ -321,6 +322,78 @@ describe("list flags", () => {
   });
 });
 
+describe("a command's mailbox", () => {
+  const { artE, path, write } = workFolder();
+  const OWNER = "jane.roe@x.example";
+  const mail = (to: string, subject: string) =>
+    `Message-ID: <${subject}@x>\nDate: Mon, 1 Jan 2001 10:00:00 +0000\nFrom: sam@y.example\nTo: ${to}\nSubject: ${subject}\n\nThe annex costs $40.\n`;
+
+  beforeAll(async () => {
+    mkdirSync(path("one/roe-j/inbox"), { recursive: true });
+    mkdirSync(path("two/roe-j/inbox"), { recursive: true });
+    mkdirSync(path("two/doe-k/inbox"), { recursive: true });
+    for (const folder of ["one", "two"]) write(`${folder}/roe-j/inbox/1.`, mail(OWNER, "annex"));
+    write("two/doe-k/inbox/1.", mail("kim.doe@x.example", "roof"));
+    for (const name of ["one", "two"]) {
+      const { code, stderr } = await artE(`import ${name} --db ${name}.db --quiet`);
+      if (code !== 0) throw new Error(stderr);
+    }
+  });
+
+  /** Words for the other arguments of all commands that take a mailbox. */
+  const TAKERS: Readonly<Record<string, string>> = {
+    "search [mailbox] <words..>": "annex costs",
+    "ask [mailbox] <question..>": "what annex costs -a baseline",
+    "mcp [mailbox]": "--print-config",
+  };
+
+  it("can be omitted in every command, or be an argument or --inbox", async () => {
+    const commands = await allCommands();
+    const takers = commands.filter(({ usage }) => /[<[](mailbox|inbox\w*)\b/.test(usage)).map(({ usage }) => usage);
+    expect(takers.sort()).toEqual(Object.keys(TAKERS).sort());
+  });
+
+  describe.each(Object.entries(TAKERS))("in %s", (usage, others) => {
+    const path = usage.replace(/ \[.*/, "");
+    /** The output without ids and times of the answer. */
+    const output = async (line: string) => {
+      const { code, stdout } = await artE(`${path} ${line} --json`);
+      expect(code, line).toBe(0);
+      return { ...JSON.parse(stdout), traceId: null, durationMs: null };
+    };
+
+    it("does not depend on its form, and is the only one if it is omitted", async () => {
+      const omitted = await output(`${others} --db one.db`);
+      expect(JSON.stringify(omitted)).toContain(path === "mcp" ? OWNER : "<annex@x>");
+      expect(await output(`${OWNER} ${others} --db one.db`)).toEqual(omitted);
+      expect(await output(`--inbox ${OWNER} ${others} --db one.db`)).toEqual(omitted);
+    });
+
+    it("must be named if there are several, and the error lists them", async () => {
+      const { code, stdout, stderr } = await artE(`${path} ${others} --db two.db`);
+      expect([code, stdout]).toEqual([2, ""]);
+      for (const address of [OWNER, "kim.doe@x.example"]) expect(stderr).toContain(address);
+      await output(`--inbox ${OWNER} ${others} --db two.db`);
+    });
+  });
+
+  it.each([
+    ["search", "search: WORDS is required."],
+    [`search --inbox ${OWNER} --db one.db`, "search: WORDS is required."],
+    ["ask", "ask: QUESTION is required."],
+    [`search ${OWNER} --db one.db`, `No words follow the mailbox ${OWNER}.`],
+    [`mcp ${OWNER} --inbox sam@y.example`, `MAILBOX (${OWNER}) and --inbox (sam@y.example) differ.`],
+    ["search nobody@x.example annex --db one.db", "No mail in one.db is from or to nobody@x.example."],
+  ])("causes an error that names the missing or wrong words (%s)", async (line, message) => {
+    const { code, stdout, stderr } = await artE(line);
+    expect({ code, stdout, message: stderr.split("\n")[0] }).toEqual({
+      code: 2,
+      stdout: "",
+      message: `art-e: ${message}`,
+    });
+  });
+});
+
 describe("a command's run", () => {
   /** Commands that take runs, and words for their other arguments. */
   const TAKERS: Readonly<Record<string, string>> = {
@@ -373,9 +446,9 @@ describe("a command's run", () => {
       Object.fromEntries(
         names.map((name, i) => [name, usage.includes("..") && i === names.length - 1 ? typed.slice(i) : typed[i]]),
       );
-    const argument = withRunArgument(usage, asParsed(words));
-    const flag = withRunArgument(usage, { ...asParsed(rest), run: isMany ? ["one"] : "one" });
-    const both = withRunArgument(usage, { ...asParsed(words), run: isMany ? ["one"] : "one" });
+    const argument = withFirstArgument(usage, asParsed(words));
+    const flag = withFirstArgument(usage, { ...asParsed(rest), run: isMany ? ["one"] : "one" });
+    const both = withFirstArgument(usage, { ...asParsed(words), run: isMany ? ["one"] : "one" });
     const known = ["run", "runs", "name", "note", "tags"];
     const values = (argv: Readonly<Record<string, unknown>>) => known.map((name) => argv[name]);
     expect(values(flag)).toEqual(values(argument));
@@ -383,7 +456,39 @@ describe("a command's run", () => {
     expect(values(argument)).toContainEqual(isMany ? ["one"] : "one");
   });
 
-  const { artE } = workFolder();
+  const { artE } = workFolder({ demo: "answered" });
+
+  /** Commands whose run must be named, because they change it or compare it with others. */
+  const NAMED = [
+    "runs rename <run> [name]",
+    "runs note <run> [note]",
+    "runs tag <run> <tags..>",
+    "runs delete <runs..>",
+    "compare <runs..>",
+  ];
+  /** Without a run, these wait for a person's input, store something, or work on all runs. */
+  const OTHERS = /^(evals (label|code|cases)|queue clean|ctl \w+) /;
+  const OMITTABLE = Object.keys(TAKERS).filter((usage) => !NAMED.includes(usage) && !OTHERS.test(usage));
+  const OUTPUTS: Readonly<Record<string, string>> = {
+    gate: "--fail-under accuracy=0",
+    "export-results": "-o tables --format csv",
+  };
+
+  it("can be omitted except in commands that change or compare runs", () => {
+    const required = Object.keys(TAKERS).filter((usage) => /<runs?\b/.test(usage));
+    expect(required.sort()).toEqual([...NAMED].sort());
+  });
+
+  it.each(OMITTABLE)("defaults to the newest one (%s)", async (usage) => {
+    const path = usage.replace(/ \[.*/, "");
+    const flags = `${OUTPUTS[path] ?? ""} --json --quiet`;
+    const omitted = await artE(`${path} ${flags}`);
+    const named = await artE(`${path} latest ${flags}`);
+    expect(omitted).toMatchObject({ code: 0, stderr: "" });
+    expect(omitted.stdout.length).toBeGreaterThan(50);
+    const withoutTime = (text: string) => text.replace(/"createdAt": "[^"]+"/, "");
+    expect(withoutTime(named.stdout)).toBe(withoutTime(omitted.stdout));
+  });
 
   it.each([
     ["score one --run two", "RUN (one) and --run (two) differ."],

@@ -168,7 +168,7 @@ describe("help", () => {
 
   it("shows this for art-e search", async () => {
     expect(await printed("search", "--help")).toMatchInlineSnapshot(`
-      "art-e search <inbox_address> <words..>
+      "art-e search [mailbox] <words..>
 
       Search a mailbox like an agent
 
@@ -179,10 +179,11 @@ describe("help", () => {
         art-e search jeff.dasovich@enron.com hearing --after 2001-01-01 --explain
 
       Arguments:
-        INBOX_ADDRESS            Email address of the mailbox
+        MAILBOX                  Email address of the mailbox [default: the only mailbox]
         WORDS                    Words to search for, or an entire question
 
       Flags:
+            --inbox ADDRESS      Same as MAILBOX
         -l, --limit N            Number of emails, from 1 to 50 [default: 10]
             --order best|newest  Order: best (as email_search), or newest (as search_emails, which requires all words)
                                  [default: best]
@@ -246,6 +247,7 @@ describe("shell completion", () => {
       expect(await offered("search", "marc")).toEqual([MARCUS]);
       expect(await offered("ask", "marc")).toEqual([MARCUS]);
       expect(await offered("mcp", "--inbox", "marc")).toEqual([MARCUS]);
+      expect(await offered("ask", "--inbox", "marc")).toEqual([MARCUS]);
       expect(await offered("agents", "attach", "baseline", "email_s")).toEqual(["email_search"]);
       expect(await offered("tools", "show", "email_g")).toEqual(["email_get"]);
       expect(await offered("evals", "show", "")).toEqual([]);

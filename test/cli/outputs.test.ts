@@ -2,6 +2,8 @@ import { execFileSync } from "node:child_process";
 import { createReadStream, existsSync, linkSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it } from "vitest";
+import { nameOf } from "../../src/cli/command.js";
+import { COMMANDS } from "../../src/cli/command-table.js";
 import { demoQuestion, MAIL, QUESTIONS, workFolder } from "./art-e.js";
 
 describe("output files", () => {
@@ -115,17 +117,17 @@ describe("output files", () => {
 
   describe("a file of another kind", () => {
     it.each(WRITERS)("stays unchanged by %s", async (typed) => {
-      write("notes.txt", "my notes\n");
-      await refused(`${typed} notes.txt`, "notes.txt", /--\w+: notes\.txt exists and is not a .+\n {7}.+--overwrite/);
+      write("notes", "my notes\n");
+      await refused(`${typed} notes`, "notes", /--\w+: notes exists and is not a .+\n {7}.+--overwrite/);
     });
 
     it.each(WRITERS)(
       "changes with %s if --overwrite is given, and a file of the same kind even if not",
       async (typed) => {
-        write("mine.txt", "my notes\n");
-        expect(await artE(`${typed} mine.txt --overwrite --quiet`), typed).toMatchObject({ code: 0 });
-        expect(read("mine.txt"), typed).not.toContain("my notes");
-        expect(await artE(`${typed} mine.txt --quiet`), typed).toMatchObject({ code: 0 });
+        write("mine", "my notes\n");
+        expect(await artE(`${typed} mine --overwrite --quiet`), typed).toMatchObject({ code: 0 });
+        expect(read("mine"), typed).not.toContain("my notes");
+        expect(await artE(`${typed} mine --quiet`), typed).toMatchObject({ code: 0 });
       },
     );
 
@@ -137,6 +139,87 @@ describe("output files", () => {
       expect(code).toBe(2);
       expect(stderr).toContain("already exists and does not belong to a report");
       expect(read("page-traces/thesis.tex")).toBe("years of work");
+    });
+  });
+
+  describe("an ending of another format", () => {
+    /** Every flag that names an output, with a command line up to the name, and the endings that fit. */
+    const run = "run -a baseline --dataset questions.jsonl --quiet";
+    const OUTPUTS: Readonly<Record<string, readonly [line: string, ...endings: string[]]>> = {
+      "run --output": [`${run} -o`, ".json"],
+      "run --junit": [`${run} --junit`, ".xml"],
+      "run --record": [`${run} --record`, ".jsonl"],
+      "score --output": ["score -o", ".json"],
+      "gate --junit": ["gate --fail-under accuracy=0 --junit", ".xml"],
+      "report --output": ["report -o", ".html", ".htm", ".md", ".csv"],
+      "export-traces --output": ["export-traces -o", ".jsonl", ".eval"],
+      "agents export --output": ["agents export baseline -o", ".yaml", ".yml"],
+      "evals labels --output": ["evals labels -o", ".jsonl"],
+      "questions make --output": ["questions make -n 1 -o", ".jsonl", ".csv", ".parquet"],
+      "env client --output": ["env client --for trl -o", ".py"],
+      "init --output": ["init -o", ".yaml", ".yml"],
+      // Folders have no format.
+      "demo --output": ["demo -o"],
+      "stats --csv": ["stats --csv"],
+      "report --csv": ["report --csv"],
+      "export-results --output": ["export-results --tables tasks --format csv -o"],
+      "evals export --output": ["evals export -o"],
+      "suite export --output": ["suite export art-e --dataset questions.jsonl -o"],
+      "env export --output": ["env export --dataset questions.jsonl -o"],
+    };
+    /** These write to stdout if no file is given. */
+    const PRINTING = ["report", "export-traces", "agents export", "export-results"];
+
+    it("belongs to every flag that names an output", async () => {
+      const entries = COMMANDS.flatMap((entry) =>
+        "load" in entry
+          ? [{ path: nameOf(entry), load: entry.load }]
+          : entry.subcommands.map((each) => ({ path: `${nameOf(entry)} ${nameOf(each)}`, load: each.load })),
+      );
+      const flags = await Promise.all(
+        entries.map(async ({ path, load }) => Object.keys((await load()).flags).map((name) => `${path} --${name}`)),
+      );
+      const outputs = flags.flat().filter((flag) => / --(output|junit|record|csv)$/.test(flag));
+      expect(outputs.sort()).toEqual(Object.keys(OUTPUTS).sort());
+    });
+
+    const files = Object.entries(OUTPUTS).filter(([, [, ending]]) => ending !== undefined);
+
+    it.each(files)("causes an error from %s before anything is written", async (_, [line]) => {
+      await refused(`${line} other.pdf`, "other.pdf", /--\w+: .*other\.pdf.*expected a .*file|expected a .* file, got/);
+    });
+
+    it.each(files.flatMap(([flag, [line, ...endings]]) => endings.map((ending) => [flag, ending, line])))(
+      "chooses the format of %s (%s)",
+      async (flag, ending, line) => {
+        const file = `kept-${flag.replaceAll(/\W+/g, "-")}${ending}`;
+        const { code, stderr } = await artE(`${line} ${file}`);
+        expect({ code, stderr }).toMatchObject({ code: 0 });
+        const start = readFileSync(path(file), "latin1").slice(0, 200);
+        if (ending === ".html" || ending === ".htm") expect(start).toMatch(/^<!doctype html>/i);
+        if (ending === ".md") expect(start).toMatch(/^## ART-E/);
+        if (ending === ".csv" && flag.startsWith("report")) expect(start).toContain("runId,agentId,");
+        if (ending === ".eval") expect(start).toMatch(/^PK/);
+      },
+    );
+
+    it.each([
+      [
+        "report --format csv -o tasks.md",
+        /Cannot write a table of tasks to tasks\.md: expected a file that ends in \.csv/,
+      ],
+      ["export-traces --format inspect -o x.json", /Cannot write a traces file to x\.json: .* \.eval\.\n.*x\.eval/],
+      ["export-traces --format art -o x.eval", /expected a file that ends in \.jsonl/],
+    ])("causes an error if another format is given (%s)", (line, why) =>
+      refused(line, line.split(" -o ")[1] ?? "", why),
+    );
+
+    it.each(Object.entries(OUTPUTS))("does not make - the name of a file (%s)", async (flag, [line]) => {
+      const { code, stdout, stderr } = await artE(`${line} -`);
+      expect(existsSync(path("-"))).toBe(false);
+      const isPrinted = PRINTING.some((name) => flag === `${name} --output`);
+      if (isPrinted) expect({ code, hasOutput: stdout.length > 100 }).toEqual({ code: 0, hasOutput: true });
+      else expect({ code, stdout }, stderr).toEqual({ code: 2, stdout: "" });
     });
   });
 

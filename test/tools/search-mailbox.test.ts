@@ -65,7 +65,7 @@ describe("getMail", () => {
 
 describe("explainSearch", () => {
   it("rejects the order without scores", () => {
-    const options: Options = { inbox_address: MARCUS, words: ["gas"], limit: 10, order: "newest" };
+    const options = { mailbox: MARCUS, words: ["gas"], limit: 10, order: "newest" } as const;
     expect(() => explainSearch(options, { db: demo.db.name } as never)).toThrow("--explain cannot be combined");
   });
 });

@@ -3,12 +3,13 @@ import { z } from "zod";
 import type { AgentDescription } from "../../agents/registry-store.js";
 import { REASONING_EFFORTS } from "../../models/reasoning-effort.js";
 import { TOOL_RESULTS } from "../../models/tool-results.js";
-import { commandLine, shellWord } from "../../platform/command-line.js";
+import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { writeFileAtomically } from "../../platform/files.js";
 import {
   agentName,
   file,
+  fileOrStdout,
   jsonObject,
   numberBetween,
   OVERWRITE_FLAG,
@@ -188,7 +189,11 @@ function changesOf({ name, description, prompt, model, ...flags }: AgentFlags) {
 export const setAgentCommand = defineCommand(z.object(agentShape), async (flags, context) => {
   const { columns, settings } = changesOf(flags);
   if (Object.keys({ ...columns, ...settings }).length === 0) {
-    throw new UserError("flag_missing", "agents set: at least one change is required.", "See art-e agents set --help.");
+    throw new UserError(
+      "flag_missing",
+      "agents set: at least one change is required.",
+      `See ${commandLine`art-e agents set --help`}.`,
+    );
   }
   const change = { ...columns, settings };
   await changeAgent("Changed", context, (db, { updateAgent }) => updateAgent(db, flags.id, change).id);
@@ -197,7 +202,7 @@ export const setAgentCommand = defineCommand(z.object(agentShape), async (flags,
 export const exportAgentCommand = defineCommand(
   z.object({
     id: agentId,
-    output: file.optional().meta({ description: "Output file [default: stdout]", alias: "o" }),
+    output: fileOrStdout.meta({ description: "Output file, or - for stdout [default: stdout]", alias: "o" }),
     ...shapeOf(OVERWRITE_FLAG),
   }),
   async ({ id, output: file, overwrite }, { settings, out }) => {
@@ -213,7 +218,8 @@ export const exportAgentCommand = defineCommand(
     await writeFileAtomically(file, [yaml]);
     out.result(
       { id, file },
-      () => `Exported agent ${id} to ${file}. Import it into another database: art-e agents import ${shellWord(file)}`,
+      () =>
+        `Exported agent ${id} to ${file}. Import it into another database: ${commandLine`art-e agents import ${file}`}`,
     );
   },
 );

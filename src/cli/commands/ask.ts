@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
-import { agentName, day, mailbox, text } from "../../platform/flag-values.js";
+import { agentName, day, text } from "../../platform/flag-values.js";
 import { limitHeapGrowth } from "../../platform/heap-growth.js";
 import { compact, definedProperties } from "../../platform/optional-values.js";
 import { EXTERNAL_AGENT_FLAGS, flagsWhere, RUN_FLAGS, type RunFlagName, runSchema } from "../../runs/run-flags.js";
@@ -14,6 +14,7 @@ import { sumCost, sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import type { CommandDefinition } from "../command.js";
 import { type ConfiguredFlags, readConfig } from "../config/merge-config.js";
+import { optionalMailbox } from "../flags/argument-schemas.js";
 import { declaredIn, readFlags } from "../flags/define-command.js";
 
 const askSchema = runSchema.extend({
@@ -21,12 +22,8 @@ const askSchema = runSchema.extend({
     description: "Agent [default: email-search with a model you have a key for, otherwise baseline]",
     alias: "a",
   }),
-  inbox_address: mailbox.meta({ description: "Email address of the mailbox" }),
-  question: z
-    .array(text)
-    .transform((words) => words.join(" ").trim())
-    .pipe(z.string().min(1, "expected a question"))
-    .meta({ description: "Question" }),
+  mailbox: optionalMailbox,
+  question: z.array(text).meta({ description: "Question" }),
   before: day.optional().meta({ description: "Hide emails of this date and later ones (YYYY-MM-DD)" }),
 });
 
@@ -77,7 +74,7 @@ function refuseExternalAgent({ path, used }: ConfiguredFlags): void {
   if (agentSetting === undefined) return;
   throw new UserError(
     "agent_external",
-    `${path}:${agentSetting.line}: art-e ask does not support external agents (${agentSetting.name}).`,
+    `${path}:${agentSetting.line}: ask does not support external agents (${agentSetting.name}).`,
     `Pass an agent from ${commandLine`art-e agents list`} with --agent, or add --config off.`,
   );
 }

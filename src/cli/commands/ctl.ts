@@ -8,8 +8,8 @@ import { taskTimeoutSeconds, timeBudgetMinutes } from "../../runs/run-flags.js";
 import { count, table, usd } from "../../text/format.js";
 import { LIMIT_VALUES } from "../../traces/run-settings.js";
 import type { CommandContext } from "../command.js";
+import { latestRun } from "../flags/argument-schemas.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
-import { latestRun } from "../flags/run-names.js";
 
 type Queue = string | undefined;
 

@@ -1,13 +1,15 @@
 // The command `demo`: a first run over bundled mail.
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { commandLine, showDatabase, showProgram } from "../../platform/command-line.js";
+import { commandLine, showDatabase } from "../../platform/command-line.js";
 import type { ExitCode } from "../../platform/errors.js";
 import { createFolder } from "../../platform/files.js";
 import { file, OVERWRITE_FLAG, shapeOf } from "../../platform/flag-values.js";
 import { programFile } from "../../platform/program-files.js";
-import { type Command, type CommandContext, programCall } from "../command.js";
+import { share } from "../../text/format.js";
+import type { BenchmarkResult } from "../../traces/run-totals.js";
+import type { Command, CommandContext } from "../command.js";
 import { defineCommand } from "../flags/define-command.js";
 import type { Output } from "../terminal.js";
 
@@ -24,15 +26,21 @@ export const demoCommand = defineCommand(
     // Stay offline, even if the environment specifies a server for other runs.
     const settings = { ...context.settings, db: files.db, env: { ...context.settings.env, API_URL: undefined } };
     const { out } = context;
-    // With `--json`, print one document with the results of all steps.
+    // The results of all steps. With `--json`, they are printed as one document.
     const results: unknown[] = [];
-    const collecting: Output = { ...out, result: (json) => results.push(json) };
-    const offline: CommandContext = { ...context, settings, out: settings.json ? collecting : out };
+    const collecting: Output = {
+      ...out,
+      result(json, text) {
+        results.push(json);
+        if (!settings.json) out.result(json, text);
+      },
+    };
+    const offline: CommandContext = { ...context, settings, out: collecting };
     const { importCommand } = await import("./import.js");
     const { runCommand } = await import("./run.js");
+    const { reportCommand } = await import("./report.js");
     const { exportTracesCommand } = await import("./export-traces.js");
     showDatabase(files.db);
-    showProgram(programCall(settings.env));
     const steps: readonly (readonly [Command, Record<string, unknown>, string])[] = [
       [importCommand("import"), { source: [files.mail] }, commandLine`art-e import ${files.mail}`],
       [
@@ -41,7 +49,12 @@ export const demoCommand = defineCommand(
         commandLine`art-e run -a baseline --dataset ${files.questions} -l 0 -o ${files.results}`,
       ],
       [
-        exportTracesCommand("export-traces"),
+        reportCommand("report [runs..]"),
+        { output: files.report, overwrite },
+        commandLine`art-e report -o ${files.report}`,
+      ],
+      [
+        exportTracesCommand("export-traces [run]"),
         { output: files.traces, overwrite },
         commandLine`art-e export-traces -o ${files.traces}`,
       ],
@@ -54,22 +67,46 @@ export const demoCommand = defineCommand(
     }
     const [imported, run] = results;
     if (settings.json) out.result({ import: imported, run, files }, () => "");
-    out.note(nextSteps(join(output, "report.html")));
+    out.note(explainedFigures(run as BenchmarkResult));
+    out.note(nextSteps(files));
     return code;
   },
 );
 
-function nextSteps(report: string): string {
-  const next = [
-    [commandLine`art-e show latest/1`, "one task: what the agent said and did"],
+/** Explains the figures to look at first: the two that decide, and the one that says where an agent fails. */
+function explainedFigures({ scores }: Pick<BenchmarkResult, "scores">): string {
+  const [decisive, found] = [scores.sourcesCorrect, scores.foundGold];
+  if (decisive === undefined || found === undefined) throw new Error("the demo's run lacks its scores");
+  const rows = [
+    [decisive.label, share(decisive.value), "answers that cite an email with the proof: the score that decides"],
     [
-      commandLine`art-e search marcus.hale@kestrelplains.example Merriwell base quantity`,
-      "the mail, as agents search it",
+      "Its interval",
+      `${share(decisive.low)} to ${share(decisive.high)}`,
+      "where that rate is with 95% confidence: decides too, between two agents",
     ],
-    [commandLine`art-e report -o ${report}`, "the run as a page for the browser"],
-    [commandLine`art-e serve`, "a playground in the browser, and an API"],
+    [found.label, share(found.value), "tasks in which a search found such an email: shows where an agent fails"],
   ] as const;
-  return ["\nLook for yourself:", ...next.map(([typed, shows]) => `  # ${shows}\n  ${typed}`)].join("\n");
+  const width = Math.max(...rows.map(([label]) => label.length));
+  const valueWidth = Math.max(...rows.map(([, value]) => value.length));
+  const lines = rows.map(
+    ([label, value, meaning]) => `  ${label.padEnd(width)}  ${value.padEnd(valueWidth)}  ${meaning}`,
+  );
+  return ["\nThree figures of this run:", ...lines].join("\n");
+}
+
+function nextSteps({ report, questions }: ReturnType<typeof prepareFolder>): string {
+  const next = [
+    [commandLine`art-e show latest/1`, "what the agent did in one task"],
+    [
+      commandLine`art-e run -a email-search --dataset ${questions} -o ${join(dirname(report), "model.json")}`,
+      "ask a model, with an API key such as ANTHROPIC_API_KEY",
+    ],
+  ] as const;
+  return [
+    `\nThe report: ${resolve(report)}`,
+    "\nNext:",
+    ...next.map(([typed, shows]) => `  # ${shows}\n  ${typed}`),
+  ].join("\n");
 }
 
 /** Keeps the database of an earlier demo and adds to it, because it might contain other runs by now. */
@@ -79,6 +116,7 @@ function prepareFolder(folder: string) {
     questions: join(BUNDLED, "questions.jsonl"),
     db: join(folder, "demo.db"),
     results: join(folder, "results.json"),
+    report: join(folder, "report.html"),
     traces: join(folder, "traces.jsonl"),
   };
   createFolder("--output", folder);

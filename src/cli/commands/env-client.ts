@@ -1,5 +1,7 @@
 // The command `env client`: writes a trainer's Python client of the training environment.
+
 import { z } from "zod";
+import { commandLine } from "../../platform/command-line.js";
 import { file, oneOf } from "../../platform/flag-values.js";
 import { TRAINERS, writeEnvironmentClient } from "../../server/environment-clients.js";
 import { defineCommand } from "../flags/define-command.js";
@@ -22,6 +24,10 @@ const NEXT = {
 export const environmentClientCommand = defineCommand(schema, async (flags, { out }) => {
   const path = await writeEnvironmentClient(flags.for, "--output", flags.output);
   out.result({ trainer: flags.for, path }, () =>
-    [`Wrote ${path}`, `Start the environment: art-e env serve -s train`, `In Python: ${NEXT[flags.for]}`].join("\n"),
+    [
+      `Wrote ${path}`,
+      `Start the environment: ${commandLine`art-e env serve -s train`}`,
+      `In Python: ${NEXT[flags.for]}`,
+    ].join("\n"),
   );
 });

@@ -1,12 +1,12 @@
 // The command `export-results`: a run's results as a file of tables.
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
-import { file, listText, OVERWRITE_FLAG, oneOf, shapeOf, splitList } from "../../platform/flag-values.js";
+import { fileOrStdout, listText, OVERWRITE_FLAG, oneOf, shapeOf, splitList } from "../../platform/flag-values.js";
 import { counted } from "../../reports/figure-text.js";
 import type { ExportedTables } from "../../results/export-tables.js";
 import { TABLE_FORMATS, TABLES, type TableFormat, tablePath } from "../../trace-formats/tables.js";
+import { runNames } from "../flags/argument-schemas.js";
 import { defineCommand } from "../flags/define-command.js";
-import { runNames } from "../flags/run-names.js";
 
 const schema = z.object({
   runs: runNames.meta({ description: "Run ids, run names, latest, or results files [default: latest]" }),
@@ -18,9 +18,9 @@ const schema = z.object({
     .pipe(z.array(z.enum(TABLES, `expected ${TABLES.join(", ")}, or several of them`)).min(1))
     .optional()
     .meta({ placeholder: "NAME,NAME", description: `Tables: ${TABLES.join(",")} [default: all]` }),
-  output: file.optional().meta({
+  output: fileOrStdout.meta({
     placeholder: "FOLDER",
-    description: "Output folder, with one file per table [default: stdout, for one table]",
+    description: "Output folder, with one file per table, or - for stdout [default: stdout, for one table]",
     alias: "o",
   }),
   ...shapeOf(OVERWRITE_FLAG),

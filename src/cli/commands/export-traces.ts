@@ -2,18 +2,18 @@
 import { z } from "zod";
 import { flagName } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
-import { file, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
+import { fileOrStdout, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
 import { compact } from "../../platform/optional-values.js";
 import { counted } from "../../reports/figure-text.js";
 import { OTLP_FLAGS } from "../../runs/run-flags.js";
 import { sendsTraces } from "../../runs/run-options.js";
 import { count } from "../../text/format.js";
 import type { Exported, ExportSource, TraceSelection } from "../../trace-formats/export-traces.js";
-import { FORMATS, type Format, REMOVED_FORMATS } from "../../trace-formats/formats.js";
+import { endingOfFormat, FORMATS, type Format, formatOfFile, REMOVED_FORMATS } from "../../trace-formats/formats.js";
 import { BANDS } from "../../traces/score-bands.js";
 import type { CommandContext } from "../command.js";
+import { latestRun } from "../flags/argument-schemas.js";
 import { contradiction, defineCommand, givenFlags } from "../flags/define-command.js";
-import { latestRun } from "../flags/run-names.js";
 import { readTraceSelection, traceSelectionShape } from "../flags/trace-selection.js";
 import type { Output } from "../terminal.js";
 
@@ -25,8 +25,8 @@ const schema = z.object({
   chats: toggle.meta({ description: "Export the traces of all chats instead of a run" }),
   session: text.optional().meta({ placeholder: "ID", description: "Export the traces of one chat session" }),
   format: oneOf(FORMAT_NAMES, REMOVED_FORMATS)
-    .default("jsonl")
-    .meta({ description: `Format: ${FORMAT_NAMES.join(", ")} [default: jsonl]` }),
+    .optional()
+    .meta({ description: `Format: ${FORMAT_NAMES.join(", ")} [default: jsonl, or inspect for FILE.eval]` }),
   dialect: oneOf(DIALECTS)
     .default("openai")
     .meta({ description: "With --format chat: openai, or hf (arguments as objects, no weights)" }),
@@ -38,7 +38,7 @@ const schema = z.object({
     placeholder: "evals",
     description: "evals: a folder with the traces per band and a manifest with the reasons",
   }),
-  output: file.optional().meta({ description: "Output file [default: stdout]", alias: "o" }),
+  output: fileOrStdout.meta({ description: "Output file, or - for stdout [default: stdout]", alias: "o" }),
   ...shapeOf(OVERWRITE_FLAG),
   ...shapeOf(OTLP_FLAGS),
   ...traceSelectionShape,
@@ -48,7 +48,8 @@ type Flags = z.output<typeof schema>;
 
 export const exportTracesCommand = defineCommand(schema, async (flags, context, argv) => {
   const { settings, out } = context;
-  const { format, output, dialect, noContent } = flags;
+  const { output, dialect, noContent } = flags;
+  const format = flags.format ?? formatOfFile(output);
   const explicitFlags = givenFlags(argv);
   const sends = sendsTraces(flags);
   if (sends) refuseFileFlags(explicitFlags, format);
@@ -61,7 +62,7 @@ export const exportTracesCommand = defineCommand(schema, async (flags, context, 
     return EXIT.done;
   }
   const { checkOutputs } = await import("../../trace-formats/output-files.js");
-  checkOutputs([{ flag: "--output", path: output, kind: "traces" }], [], {
+  checkOutputs([{ flag: "--output", path: output, kind: "traces", endings: [endingOfFormat(format)] }], [], {
     db: settings.db,
     overwrite: flags.overwrite,
   });

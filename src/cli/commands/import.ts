@@ -10,7 +10,6 @@ import { file, oneOf, text, toggle, wholeNumber } from "../../platform/flag-valu
 import { compact } from "../../platform/optional-values.js";
 import { counted } from "../../reports/figure-text.js";
 import { count, mailProgress, padToWidth, summaryBox } from "../../text/format.js";
-import { programCall } from "../command.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
 import { openProgress, type Progress } from "../progress.js";
 import type { Settings } from "../settings.js";
@@ -60,7 +59,7 @@ export const importCommand = defineCommand(
       [
         ...(settings.quiet ? [] : [importSummary(summary, seconds, settings.db)]),
         ...problemLines(outcome),
-        ...(settings.quiet ? [] : mailboxLines(mailboxes, summary.inboxes, settings)),
+        ...(settings.quiet ? [] : mailboxLines(mailboxes, summary.inboxes)),
       ].join("\n"),
     );
     return summary.read > 0 && summary.skipped.mails === summary.read ? EXIT.failed : EXIT.done;
@@ -71,7 +70,7 @@ export const importCommand = defineCommand(
  * Lists the largest mailboxes, the number of other mailboxes, and a command that searches the largest one. Returns no
  * lines if there are no emails.
  */
-function mailboxLines(mailboxes: ImportOutcome["mailboxes"], total: number, { env }: Settings): string[] {
+function mailboxLines(mailboxes: ImportOutcome["mailboxes"], total: number): string[] {
   const [first] = mailboxes;
   if (first === undefined) return [];
   const width = Math.max(...mailboxes.map(({ address }) => stringWidth(address)));
@@ -86,7 +85,7 @@ function mailboxLines(mailboxes: ImportOutcome["mailboxes"], total: number, { en
     "Largest mailboxes:",
     ...lines,
     others > 0 && `  and ${count(others)} more`,
-    `Next: ${commandLine`art-e search ${first.address} WORDS`.replace(/^art-e/, () => programCall(env))}`,
+    `Next: ${commandLine`art-e search ${first.address} WORDS`}`,
   ]);
 }
 

@@ -10,6 +10,7 @@ import { linkStatOf } from "../../platform/file-stats.js";
 import { checkWritable, writeFileAtomically } from "../../platform/files.js";
 import { file } from "../../platform/flag-values.js";
 import { programFile } from "../../platform/program-files.js";
+import { checkEnding } from "../../trace-formats/output-files.js";
 import type { CommandContext } from "../command.js";
 import { CONFIG_NAME } from "../config/find-config.js";
 import { defineCommand } from "../flags/define-command.js";
@@ -30,6 +31,7 @@ const schema = z.object({
 
 export const initCommand = defineCommand(schema, async ({ output }, context) => {
   checkWritable("--output", output);
+  checkEnding("--output", output, "config");
   if (linkStatOf(output) !== undefined) {
     throw new UserError("config_exists", `${output} already exists.`, "Pass another file: -o FILE.");
   }

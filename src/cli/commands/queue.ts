@@ -1,5 +1,7 @@
 // The commands `queue ...`: a queue's runs and workers.
+
 import { z } from "zod";
+import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { text, toggle } from "../../platform/flag-values.js";
 import type { QueueStatus } from "../../queue/status.js";
@@ -44,13 +46,17 @@ export const cleanQueueCommand = defineCommand(
   }),
   async ({ run: id, all, queue }, { settings, out }) => {
     if ((id === undefined) !== all) {
-      throw contradiction("queue clean: RUN or --all is required.", "List the runs: art-e queue status.");
+      throw contradiction("queue clean: RUN or --all is required.", `List the runs: ${commandLine`art-e queue status`}.`);
     }
     const url = queueUrlOf({ queue }, settings);
     const { cleanQueue } = await import("../../queue/status.js");
     const removed = await cleanQueue(url, id);
     if (id !== undefined && removed.length === 0) {
-      throw new UserError("run_unknown", `No run "${id}" is on the queue.`, "List the runs: art-e queue status.");
+      throw new UserError(
+        "run_unknown",
+        `No run "${id}" is on the queue.`,
+        `List the runs: ${commandLine`art-e queue status`}.`,
+      );
     }
     out.result({ removed }, () =>
       removed.length === 0 ? "There were no runs to remove." : `Removed: ${removed.join(", ")}`,

@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { writeFileAtomically } from "../../platform/files.js";
-import { file, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
+import { fileOrStdout, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { openInBrowser } from "../../platform/processes.js";
 import { markdownReport, reportFigures } from "../../reports/markdown-report.js";
@@ -11,8 +11,8 @@ import { TRACE_PLACEMENTS } from "../../reports/report-data.js";
 import type { WrittenPage, writeCsvSummaries } from "../../results/write-report.js";
 import { count, megabytes } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
+import { runNames } from "../flags/argument-schemas.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
-import { runNames } from "../flags/run-names.js";
 
 const FORMATS = ["html", "md", "csv"] as const;
 
@@ -20,17 +20,19 @@ const reportSchema = z.object({
   runs: runNames.meta({
     description: "Run ids, latest, or results files. Several runs are compared with the first [default: latest]",
   }),
-  format: oneOf(FORMATS)
-    .default("html")
-    .meta({ description: "html (a page), md (for a pull request), csv (one line per task)" }),
+  format: oneOf(FORMATS).optional().meta({
+    description:
+      "html (a page), md (for a pull request), csv (one line per task) [default: the ending of the output file, otherwise html]",
+  }),
   csv: text.optional().meta({
     placeholder: "FOLDER",
     description:
       "Folder for CSV tables: tasks, scores, slices, tools (for suites also states, steps, durations, pairs)",
   }),
-  output: file
-    .optional()
-    .meta({ description: "Output file [default: stdout, or art-e-report.html if stdout is a terminal]", alias: "o" }),
+  output: fileOrStdout.meta({
+    description: "Output file, or - for stdout [default: stdout, or art-e-report.html if stdout is a terminal]",
+    alias: "o",
+  }),
   ...shapeOf(OVERWRITE_FLAG),
   open: toggle.meta({ description: "Open the page in the browser" }),
   traces: oneOf(TRACE_PLACEMENTS).optional().meta({
@@ -39,7 +41,7 @@ const reportSchema = z.object({
   }),
 });
 
-type ReportFlags = z.output<typeof reportSchema>;
+type ReportFlags = z.output<typeof reportSchema> & { readonly format: (typeof FORMATS)[number] };
 
 /** Writes tables of runs into a folder and reports the file names. Replaces only tables of earlier reports. */
 export async function writeSummaries(
@@ -98,11 +100,13 @@ function refuseContradictions(
 }
 
 export const reportCommand = defineCommand(reportSchema, async (input, context, argv) => {
-  const flags = { ...input, output: input.output ?? defaultOutput(input, context) };
-  refuseContradictions(flags, context, argv);
+  const { checkOutputs, kindOfEnding } = await import("../../trace-formats/output-files.js");
   const { resultsFiles } = await import("../../results/results-file.js");
+  const complete = { ...input, format: input.format ?? kindOfEnding(input.output, FORMATS) ?? "html" };
+  const isOutputGiven = argv.output !== undefined;
+  const flags = { ...complete, output: isOutputGiven ? input.output : defaultOutput(complete, context) };
+  refuseContradictions(flags, context, argv);
   const inputs = resultsFiles(flags.runs, "report");
-  const { checkOutputs } = await import("../../trace-formats/output-files.js");
   checkOutputs([{ flag: "--output", path: flags.output, kind: flags.format }], inputs, {
     db: context.settings.db,
     overwrite: flags.overwrite,

@@ -234,7 +234,7 @@ function hintFor(
         ? `Continue with a model of the server: ${resume} --force --model-id PROVIDER/NAME`
         : "Start a new run with a model of the server (--model-id PROVIDER/NAME), and check --base-url.";
     case "tools":
-      return "Remove the tools that the server rejects (art-e agents detach-tool AGENT TOOL...), then start a new run.";
+      return `Remove the tools that the server rejects (${commandLine`art-e agents detach AGENT TOOL`}), then start a new run.`;
     case "server":
       return `Check that it is running and reachable, then continue: ${resume}${movedHint(model)}`;
   }

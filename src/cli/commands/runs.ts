@@ -4,8 +4,8 @@ import { UserError } from "../../platform/errors.js";
 import { agentName, day, oneOf, text, toggle, wholeNumber, withTraits } from "../../platform/flag-values.js";
 import { deletedRunsText, runDetailsText, runTable } from "../../reports/run-text.js";
 import type { RunStatus } from "../../traces/task-result.js";
+import { latestRun, oneRun } from "../flags/argument-schemas.js";
 import { defineCommand } from "../flags/define-command.js";
-import { latestRun, oneRun } from "../flags/run-names.js";
 import { terminalColumns } from "../terminal.js";
 
 const STATUSES = { running: "running", completed: "completed", stopped: "interrupted" } as const satisfies Record<

@@ -5,8 +5,8 @@ import { file, OVERWRITE_FLAG, shapeOf } from "../../platform/flag-values.js";
 import { CONFIG_FLAGS, JUDGE_FLAGS, type RunFlagName, SCORER_FLAGS } from "../../runs/run-flags.js";
 import type { CommandDefinition } from "../command.js";
 import { readConfig } from "../config/merge-config.js";
+import { latestRun } from "../flags/argument-schemas.js";
 import { declaredIn, readFlags } from "../flags/define-command.js";
-import { latestRun } from "../flags/run-names.js";
 import { printTotals } from "../output/print-run.js";
 
 const schema = z.object({

@@ -1,18 +1,16 @@
 // The command `search`: what an agent would find.
 import { z } from "zod";
-import { day, mailbox, oneOf, person, text, toggle, wholeNumber } from "../../platform/flag-values.js";
+import { day, oneOf, person, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { correctedWords, explainedScore, searchHits } from "../../reports/search-text.js";
+import { optionalMailbox } from "../flags/argument-schemas.js";
 import { defineCommand } from "../flags/define-command.js";
 
 const ORDERS = ["best", "newest"] as const;
 
 export const searchCommand = defineCommand(
   z.object({
-    inbox_address: mailbox.meta({ description: "Email address of the mailbox" }),
-    words: z
-      .array(text)
-      .min(1, "expected words to search for")
-      .meta({ description: "Words to search for, or an entire question" }),
+    mailbox: optionalMailbox,
+    words: z.array(text).meta({ description: "Words to search for, or an entire question" }),
     limit: wholeNumber(1, 50).default(10).meta({ description: "Number of emails, from 1 to 50", alias: "l" }),
     order: oneOf(ORDERS)
       .default("best")

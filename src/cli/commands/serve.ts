@@ -1,6 +1,6 @@
 // The command `serve`: the HTTP server with its pages.
 import { z } from "zod";
-import { showDatabase } from "../../platform/command-line.js";
+import { commandLine, showDatabase } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { shapeOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { limitHeapGrowth } from "../../platform/heap-growth.js";
@@ -94,6 +94,6 @@ function originOf(cors: string): string {
   throw new UserError(
     "flag_invalid",
     "--cors: expected one origin, such as http://localhost:3000.",
-    "See art-e serve --help.",
+    `See ${commandLine`art-e serve --help`}.`,
   );
 }

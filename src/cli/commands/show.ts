@@ -5,7 +5,7 @@ import type { ThreadMail } from "../../mail/threads.js";
 import { runName, text, withTraits } from "../../platform/flag-values.js";
 import { traceText } from "../../reports/trace-text.js";
 import { defineCommand } from "../flags/define-command.js";
-import { differentRuns } from "../flags/run-argument.js";
+import { differentValues } from "../flags/first-argument.js";
 
 /** Width of the longest label, `Message-ID:`. */
 const LABEL_WIDTH = 11;
@@ -49,6 +49,6 @@ function threadText(emails: readonly ThreadEntry[], current: number): string {
 function nameInRun(name: string, run: string): string {
   const [ofTrace, task] = name.split("/");
   if (task === undefined) return `${run}/${name}`;
-  if (ofTrace !== run) throw differentRuns("NAME", [name], [run]);
+  if (ofTrace !== run) throw differentValues("NAME", [name], "--run", [run]);
   return name;
 }

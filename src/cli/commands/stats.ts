@@ -1,6 +1,8 @@
 // The command `stats`: figures of a run, a dataset or the mail.
+
 import { z } from "zod";
 import { scorersAmong } from "../../analysis/paired-comparison.js";
+import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { metrics, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
 import { compact, presentProperties } from "../../platform/optional-values.js";
@@ -12,8 +14,8 @@ import type { RunTotals } from "../../traces/run-totals.js";
 import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../../traces/task-slices.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { readConfig } from "../config/merge-config.js";
+import { optionalRun } from "../flags/argument-schemas.js";
 import { contradiction, declaredIn, readFlags } from "../flags/define-command.js";
-import { optionalRun } from "../flags/run-names.js";
 import { terminalColumns } from "../terminal.js";
 import { writeSummaries } from "./report.js";
 
@@ -73,7 +75,7 @@ function choosesDataset(argv: Readonly<Record<string, unknown>>, { dataset }: z.
 async function latestRun({ settings, note }: CommandContext): Promise<string | null> {
   const { latestRunId } = await import("../../results/stored-runs.js");
   const id = await latestRunId(settings);
-  if (id !== null) note("Stats of the latest run. For the dataset: art-e stats --split test");
+  if (id !== null) note(`Stats of the latest run. For the dataset: ${commandLine`art-e stats --split test`}`);
   return id;
 }
 

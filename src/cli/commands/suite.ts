@@ -1,6 +1,6 @@
 // The commands `suite ...`: check, list, show and export task suites.
 import { z } from "zod";
-import { commandLine, shellWord } from "../../platform/command-line.js";
+import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { file, folder, oneOf, shapeOf, text, wholeNumber, withTraits } from "../../platform/flag-values.js";
 import type { JsonObject } from "../../platform/json.js";
@@ -114,7 +114,7 @@ export const listTasksCommand = defineCommand(
     const list = await listTasks(dir, flags, context);
     const { out } = context;
     if (list.unreadable > 0)
-      out.note(`${counted(list.unreadable, "task")} cannot be read. See why: art-e suite check ${shellWord(dir)}`);
+      out.note(`${counted(list.unreadable, "task")} cannot be read. See why: ${commandLine`art-e suite check ${dir}`}`);
     out.result(list, () => [taskTable(list.tasks), "", ...countLines(list.tasks)].join("\n"));
   },
 );

@@ -1,6 +1,6 @@
 // Derives a command's flags, help and checks from one zod schema.
 import { z } from "zod";
-import { flagName } from "../../platform/command-line.js";
+import { flagName, helpHint } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { type NameKind, traitsOf } from "../../platform/flag-values.js";
 import { presentProperties } from "../../platform/optional-values.js";
@@ -12,7 +12,7 @@ import {
   type Flag,
   lastRepeated,
 } from "../command.js";
-import { argumentNames, runFlag } from "./run-argument.js";
+import { argumentNames, firstArgumentFlag } from "./first-argument.js";
 
 type Argv = Readonly<Record<string, unknown>>;
 
@@ -41,7 +41,7 @@ export function defineCommand<T extends z.ZodObject>(
 
 /**
  * Returns the arguments and flags of a command for the parser. They are the schema's fields that have a description,
- * and `--run` for an argument that names runs.
+ * and the flag of its first argument (`first-argument.ts`).
  */
 export function declaredIn({ shape }: z.ZodObject, usage: string): Required<Pick<Command, "flags" | "positionals">> {
   const names = argumentNames(usage);
@@ -54,7 +54,10 @@ export function declaredIn({ shape }: z.ZodObject, usage: string): Required<Pick
     .filter(([name]) => names.includes(name))
     .sort(([a], [b]) => names.indexOf(a) - names.indexOf(b))
     .map(([name, field]): [string, Argument] => [name, argumentOf(field)]);
-  return { positionals: Object.fromEntries(args), flags: { ...runFlag(usage), ...Object.fromEntries(flags) } };
+  return {
+    positionals: Object.fromEntries(args),
+    flags: { ...firstArgumentFlag(usage), ...Object.fromEntries(flags) },
+  };
 }
 
 function flagOf(field: z.ZodType): Flag {
@@ -161,7 +164,7 @@ export function readFlags<T extends z.ZodType>(usage: string, schema: T, argv: A
   throw new UserError(
     "flag_invalid",
     `${name === null ? "" : `${argumentName}: `}${issue?.message ?? "cannot be used"}.`,
-    `See art-e ${usage.replace(/ [<[].*$/, "")} --help.`,
+    helpHint(usage.replace(/ [<[].*$/, "")),
   );
 }
 

@@ -1,4 +1,5 @@
 // The draft of a judge as an eval, with labeled answers in its prompt.
+import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import type { Db } from "../../store/open-store.js";
 import { questionOf } from "../../tasks/question.js";

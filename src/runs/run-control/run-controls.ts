@@ -1,5 +1,7 @@
 // Carries out requests to steer a run, and records each change.
+
 import { resolve } from "node:path";
+import { commandLine } from "../../platform/command-line.js";
 import { stripControls } from "../../platform/control-characters.js";
 import { UserError } from "../../platform/errors.js";
 import { compact } from "../../platform/optional-values.js";
@@ -106,7 +108,7 @@ export class RunControls implements TaskSteering {
       throw new UserError(
         "run_ending",
         `Cannot ${request.command} run ${runId}: it is ending.`,
-        `Continue it: art-e run --resume ${runId}`,
+        `Continue it: ${commandLine`art-e run --resume ${runId}`}`,
       );
     }
     const done = await this.carryOut(request);

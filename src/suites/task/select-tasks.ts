@@ -1,4 +1,5 @@
 // Selects the tasks of a suite by id, tool, tag and other flags.
+import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { type COUNTERPARTS, pairTasks, type SuiteTask } from "../../tasks/suite-task.js";
 import { type IndexedTask, readIndexFile, type SuiteFolder } from "../suite-folder.js";
@@ -67,7 +68,7 @@ function requireKnown(what: "tag" | "tool", name: string, existing: readonly str
   throw new UserError(
     `suite_${what}_unknown`,
     `--${what}: Unknown ${what} "${name}". ${names === "" ? `No task of the suite has a ${what}` : `Available: ${names}`}.`,
-    "Run art-e suite list DIR to list the suite's tasks.",
+    `Run ${commandLine`art-e suite list DIR`} to list the suite's tasks.`,
   );
 }
 
@@ -78,7 +79,11 @@ export function findTask<T extends { readonly id: string }>(tasks: readonly T[],
   const [match, second] = tasks.filter((task) => task.id.startsWith(id));
   if (match !== undefined && second === undefined) return match;
   throw match === undefined
-    ? new UserError("task_unknown", `Unknown task "${id}".`, "Run art-e suite list DIR to list the suite's tasks.")
+    ? new UserError(
+        "task_unknown",
+        `Unknown task "${id}".`,
+        `Run ${commandLine`art-e suite list DIR`} to list the suite's tasks.`,
+      )
     : new UserError(
         "task_ambiguous",
         `More than one task id starts with ${id}: ${match.id}, ${second?.id}.`,

@@ -299,7 +299,7 @@ export async function toolList(page: HTMLElement, query: URLSearchParams, signal
     title: "Tools",
     section: "tools",
     fields: null,
-    none: "No tools yet. Create one below, or with art-e tools create.",
+    none: "No tools yet. Create one below, or with art-e tools add.",
     search: "Search tools",
     load: async () => ({ lines: tools, next: null, total: tools.length }),
     columns: [

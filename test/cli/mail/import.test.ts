@@ -40,7 +40,7 @@ describe("importing mail", () => {
           "  marcus.hale@kestrelplains.example    219 mails  (sender of the sent mail)",
           "  dana.okafor@kestrelplains.example    137 mails  (sender of the sent mail)",
           "  ruth.whitlock@kestrelplains.example  101 mails  (sender of the sent mail)",
-          `Next: node ${BIN} search marcus.hale@kestrelplains.example WORDS`,
+          "Next: art-e search marcus.hale@kestrelplains.example WORDS",
           "",
         ].join("\n"),
       );

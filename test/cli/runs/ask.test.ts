@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { Database } from "../../../src/store/sqlite.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { exportedTraceSchema } from "../../trace-formats/exported-trace.js";
-import { BIN, demoQuestion, jsonLines, MAIL, MARCUS, workFolder } from "../art-e.js";
+import { demoQuestion, jsonLines, MAIL, MARCUS, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 
 describe("art-e ask", () => {
@@ -150,19 +150,33 @@ describe("art-e demo", () => {
     // The demo does not use the server that the environment names for other runs.
     const { code, stdout, stderr } = await artE("demo", { API_URL: "http://127.0.0.1:9" });
     expect(code).toBe(0);
-    expect(readdirSync(path("demo-output")).sort()).toEqual(["demo.db", "results.json", "traces.jsonl"]);
-    expect(resultsSchema.parse(readJson("demo-output/results.json"))).toMatchObject({ completedTasks: 73 });
+    const names = ["demo.db", "report.html", "results.json", "traces.jsonl"];
+    expect(readdirSync(path("demo-output")).sort()).toEqual(names);
+    const results = resultsSchema.parse(readJson("demo-output/results.json"));
+    expect(results).toMatchObject({ completedTasks: 73 });
     const traces = jsonLines(read("demo-output/traces.jsonl"));
     expect(traces.map((trace) => exportedTraceSchema.parse(trace).taskId)).toHaveLength(73);
+    expect(read("demo-output/report.html")).toContain("<!doctype html>");
     expect(stdout).toMatch(/ART-E Import[\s\S]+ART-E Benchmark Results: baseline/);
 
-    // The commands that the demo suggests next work unchanged.
-    const typed = [...stderr.matchAll(/^ {2}node (\S+) (.+)$/gm)].map(([, , line = ""]) => line);
-    expect(stderr).toContain(`node ${BIN} show `);
-    expect(typed.map((line) => line.split(" ")[0])).toEqual(["show", "search", "report", "serve"]);
-    // A server would not end.
-    for (const line of typed.slice(0, 3)) expect(await artE(`${line} --quiet`)).toMatchObject({ code: 0, stderr: "" });
-    expect(read("demo-output/report.html")).toContain("<!doctype html>");
+    const { value, low, high } = results.scores.sourcesCorrect ?? { value: null, low: null, high: null };
+    const last = stderr.slice(stderr.indexOf("Three figures"));
+    expect(last).toMatch(new RegExp(`^ {2}Sources correct +${value?.toFixed(3)} .*decides`, "m"));
+    expect(last).toMatch(new RegExp(`^ {2}Its interval +${low?.toFixed(3)} to ${high?.toFixed(3)} .*decides`, "m"));
+    expect(last).toContain(`The report: ${path("demo-output/report.html")}`);
+
+    // The two commands that the demo suggests last work unchanged.
+    const typed = [...last.matchAll(/^ {2}art-e (.+)$/gm)].map(([, line = ""]) => line);
+    expect(typed.map((line) => line.split(" ")[0])).toEqual(["show", "run"]);
+    expect(last.trimEnd().endsWith(typed[1] ?? "")).toBe(true);
+    const [show = "", run = ""] = typed;
+    expect(await artE(`${show} --quiet`)).toMatchObject({ code: 0, stderr: "" });
+    expect(await artE(`${run} --quiet`)).toMatchObject({ code: 2, stderr: expect.stringContaining("No API key") });
+    expect(await artE(`${run} --quiet --model-id offline/baseline`)).toMatchObject({ code: 0, stderr: "" });
+    const limited = await artE(`${run} --model-id offline/baseline --overwrite --no-progress`);
+    expect(limited.stderr).toContain("10 of 73 questions: the default limit. All: -l 0\n");
+    const chosen = await artE(`${run} --model-id offline/baseline --overwrite --no-progress -l 9`);
+    expect(chosen.stderr).not.toContain("default limit");
   });
 
   it("adds a run if repeated, keeps other files in its folder, and writes one document with --json", async () => {
@@ -170,16 +184,21 @@ describe("art-e demo", () => {
     const questions = "--dataset demo-output/../question.jsonl --db demo-output/demo.db";
     write("question.jsonl", `${JSON.stringify(demoQuestion(1))}\n`);
     expect(await artE(`run -a baseline ${questions} --quiet`)).toMatchObject({ code: 0 });
+    const runs = async () => JSON.parse((await artE("runs list --json --db demo-output/demo.db")).stdout).length;
+    const before = await runs();
     const { code, stdout, stderr } = await artE("demo --json --quiet");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(JSON.parse(stdout)).toMatchObject({
       import: { read: 517 },
       run: { completedTasks: 73 },
-      files: { results: "demo-output/results.json", traces: "demo-output/traces.jsonl" },
+      files: {
+        results: "demo-output/results.json",
+        report: "demo-output/report.html",
+        traces: "demo-output/traces.jsonl",
+      },
     });
     expect(read("demo-output/mine.txt")).toBe("kept");
-    const runs = JSON.parse((await artE("stats --runs --json --db demo-output/demo.db")).stdout);
-    expect(runs.map((run: { totalTasks: number }) => run.totalTasks).sort()).toEqual([1, 73, 73]);
+    expect(await runs()).toBe(before + 1);
   });
 
   it("rejects a file as its folder", async () => {

@@ -44,7 +44,7 @@ describe("checks before a run", () => {
       refused(
         `run -a email-search ${flags} --dataset ${QUESTIONS}`,
         `No API key for ${provider}: ${variables} is not set.`,
-        `Set ${variables} in the environment or in .env, or try offline/baseline, which does not need a key.`,
+        `Set ${variables} in the environment or in .env. Or pass --model-id offline/baseline, which does not need a key.`,
       ),
     );
 

@@ -83,7 +83,7 @@ describe("the command art-e mcp --print-config", () => {
     expect(await artE("mcp --inbox nobody@nowhere.example --print-config")).toMatchObject({ code: 2, stdout: "" });
     expect(await artE(`mcp ${MARCUS} --inbox nobody@nowhere.example --print-config`)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`INBOX_ADDRESS (${MARCUS}) and --inbox (nobody@nowhere.example) differ.`),
+      stderr: expect.stringContaining(`MAILBOX (${MARCUS}) and --inbox (nobody@nowhere.example) differ.`),
     });
     const both = await artE(`mcp --inbox ${MARCUS} --print-config --http`);
     expect(both).toMatchObject({

@@ -227,8 +227,10 @@ describe("export formats", () => {
     });
 
     it("overwrites only traces, in any format", async () => {
-      write("other.zip", "PK\x03\x04 something else");
-      expect((await artE("export-traces -o other.zip")).stderr).toContain("other.zip exists and is not a traces file.");
+      write("other.jsonl", "PK\x03\x04 something else");
+      expect((await artE("export-traces -o other.jsonl")).stderr).toContain(
+        "other.jsonl exists and is not a traces file.",
+      );
       for (const format of ["inspect", "art", "atif", "chat", "jsonl"]) {
         expect((await artE(`export-traces --format ${format} -o any --quiet`)).code).toBe(0);
       }

@@ -144,7 +144,7 @@ export const addEvalCommand = defineCommand(addEvalSchema, async ({ names, ...fl
       kinds > 1
         ? "--at-most, --rubric, --judge and conditions on the answer cannot be combined."
         : "evals add: NAME is required.",
-      "Pass one of them: art-e evals add NAME --contains TEXT.",
+      `Pass one of them: ${commandLine`art-e evals add NAME --contains TEXT`}.`,
     );
   }
   const { TEMPLATES } = await import("../../../evals/templates.js");

@@ -359,6 +359,8 @@ async function listLabels(flags: LabelFlags, { settings, out }: CommandContext):
       "Specify the traces or the annotator whose labels to delete.",
     );
   }
+  const { checkOutputs } = await import("../../../trace-formats/output-files.js");
+  checkOutputs([{ flag: "--output", path: output, kind: "labels" }], [], { db: settings.db, overwrite: true });
   const { withStore } = await import("../../../store/open-store.js");
   const { agreementOfAnnotators, listDisagreements } = await import("../../../evals/label-agreement.js");
   const { allLabels, deleteLabels, labeledTracesWord } = await import("../../../evals/labels.js");

@@ -30,7 +30,7 @@ import { share, table } from "../../../text/format.js";
 import type { CommandContext } from "../../command.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
 import { oneModeShape } from "../../flags/eval-flags.js";
-import { differentRuns } from "../../flags/run-argument.js";
+import { differentValues } from "../../flags/first-argument.js";
 
 const namedEval = evalName.meta({ description: "Eval name, or NAME@VERSION" });
 
@@ -59,7 +59,7 @@ export async function evalsAndRun(
   const { evals, runs } = await separateEvalsFromRuns(words, settings);
   const [run = flag] = runs;
   if (runs.length > 1) throw contradiction(`Cannot use several runs: ${runs.join(", ")}.`, "Pass one of them.");
-  if (flag !== undefined && run !== flag) throw differentRuns("RUN", runs, [flag]);
+  if (flag !== undefined && run !== flag) throw differentValues("RUN", runs, "--run", [flag]);
   return { names: evals, run };
 }
 

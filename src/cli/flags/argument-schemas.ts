@@ -1,6 +1,6 @@
-// Arguments that name runs: `latest`, a name, an id or the start of one.
+// Arguments that name runs (`latest`, a name, an id or the start of one) or a mailbox.
 import { z } from "zod";
-import { runName, text, withTraits } from "../../platform/flag-values.js";
+import { mailbox, runName, text, withTraits } from "../../platform/flag-values.js";
 
 /** Description of a run argument. */
 const RUN = "Run id, the start of an id, a run name, or latest";
@@ -18,3 +18,8 @@ export const optionalRun = runName.optional().meta({ description: RUN });
 export const runNames = withTraits(z.array(text), { completes: "runs" })
   .default(["latest"])
   .transform((runs) => (runs.length === 0 ? ["latest"] : runs));
+
+/** The mailbox argument of a command. */
+export const optionalMailbox = mailbox
+  .optional()
+  .meta({ description: "Email address of the mailbox [default: the only mailbox]" });
