@@ -154,7 +154,7 @@ describe("output files", () => {
       "report --output": ["report -o", ".html", ".htm", ".md", ".csv"],
       "export-traces --output": ["export-traces -o", ".jsonl", ".eval"],
       "agents export --output": ["agents export baseline -o", ".yaml", ".yml"],
-      "evals labels --output": ["evals labels -o", ".jsonl"],
+      "evals label --output": ["evals label --list -o", ".jsonl"],
       "questions make --output": ["questions make -n 1 -o", ".jsonl", ".csv", ".parquet"],
       "env client --output": ["env client --for trl -o", ".py"],
       "init --output": ["init -o", ".yaml", ".yml"],

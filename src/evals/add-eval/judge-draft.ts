@@ -73,7 +73,7 @@ function drawExamples(
     throw new UserError(
       "labels_few",
       `Too few labels for ${wanted} examples: people labeled ${good.length} good and ${bad.length} bad answers of the training half that can be shown.`,
-      `Label more answers: art-e evals label${modeFlag(criterion)}. Or pass a smaller number of --examples.`,
+      `Label more answers: ${commandLine`art-e evals label`}${modeFlag(criterion)}. Or pass a smaller number of --examples.`,
     );
   }
   // Good and bad alternate, so that the last examples are not all of one kind.

@@ -163,7 +163,11 @@ export const addEvalCommand = defineCommand(addEvalSchema, async ({ names, ...fl
   if (kinds === 0 && !isTemplate && isFile) return addFiles(names, context);
   const { data: name, error } = evalNameSchema.safeParse(first);
   if (name === undefined)
-    throw new UserError("flag_invalid", `NAMES: ${error.issues[0]?.message}.`, "See art-e evals add --help.");
+    throw new UserError(
+      "flag_invalid",
+      `NAMES: ${error.issues[0]?.message}.`,
+      `See ${commandLine`art-e evals add --help`}.`,
+    );
   const { addEval } = await import("../../../evals/add-eval.js");
   const judge = isJudge ? { options: { ...others, noJudge: false }, examples, seed } : null;
   const saved = await addEval({ name, bound, assertions, rubricModel, judge, criterion: mode }, settings);

@@ -1,10 +1,12 @@
 // The command `evals modes`: failure modes and the notes in them.
+
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import { MODE_FIXES } from "../../../error-analysis/mode-fixes.js";
 import { type ModeChange, modeChangeSchema, modeNameSchema, type Taxonomy } from "../../../error-analysis/modes.js";
 import type { Proposal, ProposedMode } from "../../../error-analysis/propose-modes.js";
 import { sentenceSchema } from "../../../evals/criteria.js";
+import { commandLine } from "../../../platform/command-line.js";
 import { UserError } from "../../../platform/errors.js";
 import { numberAbove, oneOf, price, runName, text } from "../../../platform/flag-values.js";
 import { counted } from "../../../reports/figure-text.js";
@@ -115,7 +117,7 @@ function changeOf(action: keyof typeof WORDS, { words, sentence, fix }: ModeFlag
   const message = isComplete
     ? `${String(issue.path[0]).toUpperCase()}: ${issue.message}.`
     : `evals modes ${action}: ${WORDS[action].replace("..", "").replaceAll(" ", ", ")} is required.`;
-  throw new UserError("usage", message, "See art-e evals modes --help.");
+  throw new UserError("usage", message, `See ${commandLine`art-e evals modes --help`}.`);
 }
 
 async function apply(change: ModeChange, { settings }: Pick<CommandContext, "settings">) {
