@@ -46,7 +46,10 @@ export const cleanQueueCommand = defineCommand(
   }),
   async ({ run: id, all, queue }, { settings, out }) => {
     if ((id === undefined) !== all) {
-      throw contradiction("queue clean: RUN or --all is required.", `List the runs: ${commandLine`art-e queue status`}.`);
+      throw contradiction(
+        "queue clean: RUN or --all is required.",
+        `List the runs: ${commandLine`art-e queue status`}.`,
+      );
     }
     const url = queueUrlOf({ queue }, settings);
     const { cleanQueue } = await import("../../queue/status.js");
