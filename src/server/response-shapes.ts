@@ -504,3 +504,25 @@ export const labelQueueShape = labelSummaryShape.extend({
 });
 
 export type LabelQueueJson = z.output<typeof labelQueueShape>;
+
+/** A task in all runs over the same questions. */
+export const sameTaskShape = z.strictObject({
+  score_label: z.string().nullable().describe("Name of the compared score, or null if no run has one."),
+  answers: z
+    .array(
+      z.strictObject({
+        run_id: z.string(),
+        run_name: z.string().nullable(),
+        agent_id: z.string(),
+        model: z.string(),
+        started_at: z.string(),
+        epoch: z.number().int(),
+        ending: z.string(),
+        answer: z.string().nullable(),
+        score: z.number().nullable(),
+      }),
+    )
+    .describe("Newest run first; at most 100."),
+});
+
+export type SameTaskJson = z.output<typeof sameTaskShape>;

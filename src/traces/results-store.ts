@@ -397,3 +397,35 @@ export function pageOfResults(
     .all(runId, limit, offset) as { traceId: string; result: unknown }[];
   return { results: mapReadable(rows, ({ traceId, result }) => parseResult(`of trace ${traceId}`, result)), total };
 }
+
+/** The result of a task in one of the runs over the same questions. */
+export interface ResultInRun {
+  readonly runId: string;
+  readonly runName: string | null;
+  readonly agentId: string;
+  readonly model: string;
+  readonly startedAt: string;
+  readonly epoch: number;
+  readonly result: TaskResult;
+}
+
+/** Maximum number of results of one task to list. */
+const MOST_RESULTS = 100;
+
+/** Returns the results of a task in a run and in other runs over the same dataset, newest run first. */
+export function resultsOfTask(db: Db, runId: string, taskId: TaskId): ResultInRun[] {
+  const rows = db
+    .prepare(
+      `SELECT r.id AS runId, r.name AS runName, r.agent_id AS agentId, r.model, r.started_at AS startedAt, x.epoch, x.result
+       FROM runs r JOIN results x ON x.run_id = r.id AND x.task_id = @taskId AND x.superseded = 0
+       WHERE (r.dataset_id, r.split) = (SELECT dataset_id, split FROM runs WHERE id = @runId)
+       ORDER BY r.id = @runId DESC, r.started_at DESC, r.rowid DESC, x.epoch LIMIT ${MOST_RESULTS}`,
+    )
+    .all({ runId, taskId }) as (Omit<ResultInRun, "result"> & { readonly result: unknown })[];
+  const byTime = (a: ResultInRun, b: ResultInRun) =>
+    a.startedAt < b.startedAt ? 1 : a.startedAt > b.startedAt ? -1 : 0;
+  return mapReadable(rows, (row) => ({
+    ...row,
+    result: parseResult(`${row.runId}/${taskId}/${row.epoch}`, row.result),
+  })).sort(byTime);
+}

@@ -147,7 +147,7 @@ export function getTrace(db: Db, name: string): Trace | ChatTrace {
 }
 
 /** Question ids are numbers. Other task ids are strings, and a prefix of one is enough. */
-function taskIdOf(text: string): TaskId {
+export function taskIdOf(text: string): TaskId {
   return /^\d+$/.test(text) ? Number(text) : text;
 }
 

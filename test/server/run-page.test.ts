@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { splitPassages } from "../../src/text/passages.js";
-import { deleteRun } from "../../src/traces/runs-store.js";
+import { deleteRun, setRunName } from "../../src/traces/runs-store.js";
 import { TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { saveSynthetic } from "../reports/synthetic-run.js";
@@ -43,6 +43,42 @@ describe("pages on the server", { ...needs("browser"), timeout: 120_000 }, () =>
 
   const firstTask = (page: Page) => page.locator("tr[data-index]").first();
   const firstCells = (page: Page) => page.locator("main tbody tr").first().textContent();
+
+  it("show the answers to a task in other runs, and step through them with brackets", async () => {
+    for (const [id, skill] of [
+      ["run_same_1", 0],
+      ["run_same_2", 1],
+    ] as const) {
+      saveSynthetic(demo.db, { id, tasks: 5, model: `acme/${skill}`, skill });
+    }
+    setRunName(demo.db, "run_same_2", "skilled");
+    const { page, wrong } = await open("#runs/run_same_1?task=run_same_1/2/1");
+    const dialog = page.getByRole("dialog");
+    const strip = dialog.getByRole("region", { name: "This task in other runs" }).first();
+    await strip.getByRole("link", { name: "skilled" }).waitFor();
+    expect(await strip.getByRole("row").count()).toBe(3);
+    const shown = strip.locator("tr", { has: page.locator("[aria-current]") });
+    expect(await shown.textContent()).toContain("acme/0");
+    const other = strip.locator("tr", { hasText: "skilled" });
+    expect(await other.locator("td").nth(3).textContent()).toMatch(/^(\+|−)?\d\.\d{3}$|^–$/);
+    //SHOTS
+    for (const [name, colorScheme, width] of [["light", "light", 1280],["dark", "dark", 390]] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 900 });
+      await page.screenshot({ path: `/tmp/shots/same-task-${name}.png` });
+    }
+    //END
+    // Typing a bracket or a letter in a field does not leave the task.
+    await dialog.getByLabel("Reason for the label").fill("k]");
+    await page.keyboard.press("k");
+    expect(new URL(page.url()).hash).toContain("run_same_1/2/1");
+    await dialog.getByRole("heading", { level: 2 }).focus();
+    const before = await strip.getByRole("button", { name: "Answer of the next newer run" }).isEnabled();
+    await page.keyboard.press(before ? "[" : "]");
+    await page.waitForURL(/#runs\/run_same_2\?task=run_same_2\/2\/1/);
+    await strip.locator("tr", { has: page.locator("[aria-current]"), hasText: "skilled" }).waitFor();
+    expect(wrong()).toEqual([]);
+  });
 
   it("lead from the newest run to its worst task and the email that it should have read in three clicks", async () => {
     const { page, wrong } = await open("#runs");

@@ -8,14 +8,15 @@ import { computeRunTotals } from "../../results/results-file.js";
 import { SCORES } from "../../scoring/scorers.js";
 import { parseListQuery } from "../../store/list-query.js";
 import type { Db } from "../../store/open-store.js";
+import { HEADLINE_SCORERS, type HeadlineScorer } from "../../traces/headline-score.js";
 import { RUN_FIELDS } from "../../traces/list-fields.js";
-import { pageOfResults } from "../../traces/results-store.js";
+import { pageOfResults, type ResultInRun, resultsOfTask } from "../../traces/results-store.js";
 import type { SummarizedRun } from "../../traces/run-list.js";
 import { getRun, type RunRow } from "../../traces/runs-store.js";
-import { getTrace } from "../../traces/traces-store.js";
+import { getTrace, taskIdOf } from "../../traces/traces-store.js";
 import { ApiError } from "../app/api-error.js";
 import { defineRoute, type Env, offsetQuery, type Route, type Services, searchQuery } from "../app/route.js";
-import { resultPageShape, runPageShape } from "../response-shapes.js";
+import { resultPageShape, runPageShape, sameTaskShape } from "../response-shapes.js";
 
 interface Link {
   readonly runIds: readonly string[];
@@ -122,6 +123,16 @@ export function runRoutes({ db, lists }: Pick<Services, "db" | "lists">): Route[
     }),
     defineRoute({
       method: "get",
+      path: "/api/runs/:id/same-task",
+      tag,
+      summary: "List the answers to a task of a run in all runs over the same questions, newest run first",
+      query: z.object({ task_id: z.string().min(1) }),
+      status: 200,
+      response: sameTaskShape,
+      handle: ({ params, query }) => sameTaskJson(db, getRun(db, params.id).id, query.task_id),
+    }),
+    defineRoute({
+      method: "get",
       path: "/api/runs/:id/conversation",
       tag,
       summary: "Get the conversation of a task with the gold emails, as in the run's report page",
@@ -139,6 +150,29 @@ export function runRoutes({ db, lists }: Pick<Services, "db" | "lists">): Route[
       },
     }),
   ];
+}
+
+/** All answers have the score that represents the run itself, if it has one for the task. */
+function sameTaskJson(db: Db, runId: string, taskId: string) {
+  const found = resultsOfTask(db, runId, taskIdOf(taskId));
+  const has = (scorer: HeadlineScorer, among: readonly ResultInRun[]) =>
+    among.some(({ result }) => (result.scores[scorer] ?? null) !== null);
+  const own = found.filter((each) => each.runId === runId);
+  const scorer = [own, found].flatMap((among) => HEADLINE_SCORERS.find((each) => has(each, among)) ?? [])[0] ?? null;
+  return {
+    score_label: scorer && (SCORES[scorer]?.label ?? scorer),
+    answers: found.map(({ result, ...run }) => ({
+      run_id: run.runId,
+      run_name: run.runName,
+      agent_id: run.agentId,
+      model: run.model,
+      started_at: run.startedAt,
+      epoch: run.epoch,
+      ending: result.ending,
+      answer: result.agentAnswer === "" ? null : result.agentAnswer,
+      score: scorer && (result.scores[scorer] ?? null),
+    })),
+  };
 }
 
 /** A new tab cannot send a token, so the link itself is the secret and soon expires. */

@@ -11,6 +11,7 @@ import { get, isRunPage } from "./api.js";
 import { judgmentPanel } from "./judgments.js";
 import { loadLibraries } from "./libraries.js";
 import { askAgainLink, errorNotice, idLink, labelLink } from "./lists.js";
+import { otherRunsPanel } from "./same-task.js";
 import { loadMail } from "./trace.js";
 
 interface ReportJson {
@@ -131,8 +132,9 @@ function taskLinks(task: Task, trace: TraceView | null, head: ReportHead): Child
   return compact([
     trace !== null && idLink("trace", trace.traceId, "Trace"),
     !isRunPage && trace !== null && labelLink(run.runId, trace.traceId),
-    !isRunPage && trace !== null && judgmentPanel(trace.traceId),
     !isRunPage && task.suite === null && askAgainLink({ ...task, agent: run.agentId, day: task.date }),
+    !isRunPage && trace !== null && judgmentPanel(trace.traceId),
+    trace !== null && otherRunsPanel({ ...task, runId: run.runId }),
   ]);
 }
 

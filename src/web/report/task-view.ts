@@ -98,9 +98,14 @@ export class TaskDialog {
       if (event.target === this.element) this.element.close();
     });
     this.element.addEventListener("keydown", (event) => {
-      if (event.altKey || event.ctrlKey || event.metaKey) return;
-      if (event.key === "ArrowLeft" || event.key === "k") this.step(-1);
-      if (event.key === "ArrowRight" || event.key === "j") this.step(1);
+      const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
+      // Some keyboards have brackets only with Alt or AltGr, which the browser reports as Ctrl and Alt.
+      const isShortcut = event.metaKey || ((event.altKey || event.ctrlKey) && !/^[[\]]$/.test(event.key));
+      // The dialog itself handles Escape.
+      if (isShortcut || event.key === "Escape" || isTyping) return;
+      const buttons = [...this.element.querySelectorAll<HTMLButtonElement>("button[aria-keyshortcuts]")];
+      const keysOf = (button: HTMLButtonElement) => button.getAttribute("aria-keyshortcuts")?.split(" ") ?? [];
+      buttons.find((button) => keysOf(button).includes(event.key))?.click();
     });
   }
 
@@ -119,7 +124,7 @@ export class TaskDialog {
     const index = rows.indexOf(task);
     replaceChildren(this.position, index < 0 ? "" : `${count(index + 1)} of ${count(rows.length)}`);
     const scores = h("div", ...this.scores(task, null));
-    const links = h("div.task-links", ...this.links(task, null), ...this.copyButtons(task, null));
+    const links = h("div.task-links", ...this.copyButtons(task, null), ...this.links(task, null));
     const columns = h("div", { "aria-live": "polite" }, h("p.meta", "Loading the conversation…"));
     replaceChildren(
       this.content,
@@ -141,7 +146,7 @@ export class TaskDialog {
       const trace = await this.source.load(task);
       if (this.task !== task) return;
       replaceChildren(scores, ...this.scores(task, trace));
-      replaceChildren(links, ...this.links(task, trace), ...this.copyButtons(task, trace));
+      replaceChildren(links, ...this.copyButtons(task, trace), ...this.links(task, trace));
       const mails = shownMails(trace, task, this.source.loadMail?.bind(this.source) ?? null);
       const words = mailWords(trace.steps.flatMap(({ calls }) => calls.map(({ result }) => result)));
       replaceChildren(
