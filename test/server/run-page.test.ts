@@ -61,13 +61,6 @@ describe("pages on the server", { ...needs("browser"), timeout: 120_000 }, () =>
     expect(await shown.textContent()).toContain("acme/0");
     const other = strip.locator("tr", { hasText: "skilled" });
     expect(await other.locator("td").nth(3).textContent()).toMatch(/^(\+|−)?\d\.\d{3}$|^–$/);
-    //SHOTS
-    for (const [name, colorScheme, width] of [["light", "light", 1280],["dark", "dark", 390]] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 900 });
-      await page.screenshot({ path: `/tmp/shots/same-task-${name}.png` });
-    }
-    //END
     // Typing a bracket or a letter in a field does not leave the task.
     await dialog.getByLabel("Reason for the label").fill("k]");
     await page.keyboard.press("k");
@@ -78,6 +71,7 @@ describe("pages on the server", { ...needs("browser"), timeout: 120_000 }, () =>
     await page.waitForURL(/#runs\/run_same_2\?task=run_same_2\/2\/1/);
     await strip.locator("tr", { has: page.locator("[aria-current]"), hasText: "skilled" }).waitFor();
     expect(wrong()).toEqual([]);
+    for (const id of ["run_same_1", "run_same_2"]) deleteRun(demo.db, id);
   });
 
   it("lead from the newest run to its worst task and the email that it should have read in three clicks", async () => {
