@@ -89,7 +89,7 @@ export function openSets(enron: string, folder: string): QuestionSet[] {
   ];
 }
 
-function importReal(enron: string, folder: string): string {
+export function importReal(enron: string, folder: string): string {
   return importMail(join(folder, "quality-real.db"), [join(enron, "maildir.tar.gz"), join(enron, "folders.tar.gz")]);
 }
 

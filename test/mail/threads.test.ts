@@ -64,12 +64,19 @@ describe("threads by subject", () => {
     ]);
   });
 
-  it.each(["Budget", "Regarding: Budget", "Re: Budget 2002", "Reply: Budget", "Re Budget"])(
+  it.each(["Regarding: Budget", "Re: Budget 2002", "Reply: Budget", "Re Budget"])(
     "%s does not continue Budget",
     (subject) => {
       expect(threadsIn(filled(onDay(1, "a", { subject: "Budget" }), onDay(2, "b", { ...toAnn, subject })))).toEqual([]);
     },
   );
+
+  it("include a forward without a prefix, as Lotus Notes writes it", () => {
+    const subject = "Budget";
+    expect(threadsIn(filled(onDay(1, "a", { subject }), onDay(9, "b", { sender: BEN, to: [CAT], subject })))).toEqual([
+      "a b",
+    ]);
+  });
 
   it("separate replies to one subject among different people", () => {
     const subject = "Meeting";
@@ -83,7 +90,7 @@ describe("threads by subject", () => {
   });
 
   it("end after the time window", () => {
-    const mails = [onDay(1, "a", { subject: "Budget" }), onDay(60, "b", { ...toAnn, subject: "Re: Budget" })];
+    const mails = [onDay(1, "a", { subject: "Budget" }), onDay(100, "b", { ...toAnn, subject: "Re: Budget" })];
     expect(threadsIn(filled(...mails))).toEqual([]);
   });
 
@@ -92,34 +99,34 @@ describe("threads by subject", () => {
     expect(threadsIn(filled(...mails))).toEqual([]);
   });
 
-  it("include a reply without a prefix if it quotes the email", () => {
-    const quoted = "See below.\n\n> This is the text of the\n> email that is called a.";
-    const mails = [
-      onDay(1, "a", { subject: "Budget" }),
-      onDay(2, "b", { ...toAnn, subject: "Budget", body: quoted }),
-      onDay(2, "c", { ...toAnn, subject: "Budget" }),
-    ];
-    expect(threadsIn(filled(...mails))).toEqual(["a b"]);
+  it("include a correction that its sender soon sends under the same subject", () => {
+    const corrected = { subject: "Daily report", date: "2001-06-01T15:00:00Z" };
+    expect(threadsIn(filled(onDay(1, "a", { subject: "Daily report" }), onDay(1, "b", corrected)))).toEqual(["a b"]);
   });
 
-  it("include a reply by an unknown address only if it quotes the email", () => {
-    const stranger = { sender: DAN, to: [CAT], subject: "Re: Budget" };
+  it("do not include emails with the same subject among other people", () => {
     const mails = [
       onDay(1, "a", { subject: "Budget" }),
-      onDay(2, "b", {
-        ...stranger,
-        body: "Fine.\n-----Original Message-----\nThis is the text of the email that is called a.",
-      }),
-      onDay(2, "c", { ...stranger, sender: "eve@hills.example", to: ["fay@hills.example"] }),
+      onDay(2, "b", { sender: CAT, to: [DAN], subject: "Re: Budget" }),
     ];
-    expect(threadsIn(filled(...mails))).toEqual(["a b"]);
+    expect(threadsIn(filled(...mails))).toEqual([]);
   });
 
-  it.each(["", "Re:", "Fw: Re:"])('join emails with the empty subject "%s" only if one quotes the other', (subject) => {
+  it("continue the earlier email with most common addresses", () => {
     const mails = [
-      onDay(1, "a"),
-      onDay(2, "b", { ...toAnn, subject }),
-      onDay(3, "c", { ...toAnn, subject, body: "Yes.\n> This is the text of the email that is called a." }),
+      onDay(1, "a", { subject: "Introductions", to: [BEN] }),
+      onDay(2, "b", { subject: "Introductions", to: [CAT] }),
+      onDay(3, "c", { subject: "RE: Introductions", to: [BEN] }),
+    ];
+    expect(threadsIn(filled(...mails))).toEqual(["a c"]);
+  });
+
+  it.each(["Re:", "Fw: Re:"])('join emails with the empty subject "%s" only between the same two people', (subject) => {
+    const mails = [
+      onDay(1, "a", { subject: "" }),
+      onDay(2, "b", { sender: BEN, to: [CAT], subject }),
+      onDay(3, "c", { ...toAnn, subject }),
+      onDay(4, "d", { ...toAnn, subject: "" }),
     ];
     expect(threadsIn(filled(...mails))).toEqual(["a c"]);
   });

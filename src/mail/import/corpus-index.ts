@@ -189,9 +189,6 @@ function storeMailboxes(db: Db, mailboxes: ReadonlyMap<number, MailboxRows>): vo
 /** Takes half the time of single rows. */
 const MAILBOX_ROWS_PER_INSERT = 64;
 
-/** Longer bodies are compared by their beginning. */
-const COMPARED_CHARS = 50_000;
-
 /** Returns the id of the oldest email in the thread of each email, for threads of two or more. */
 function readThreads(db: Db, order: readonly MailRow[]): ReadonlyMap<number, number> {
   // The oldest emails first, those without a date last.
@@ -206,13 +203,11 @@ function readThreads(db: Db, order: readonly MailRow[]): ReadonlyMap<number, num
     )
     .raw()
     .all() as [string, number][];
-  const body = db.prepare(`SELECT substr(body, 1, ${COMPARED_CHARS}) FROM mails WHERE id = ?`).pluck();
   const firsts = assignThreads(
     mails.map(([id, sender, recipients, date, , subject]) => ({ id, sender, recipients, date, subject })),
     {
       references: new Map(references.map(([id, ids]) => [id, JSON.parse(ids) as string[]])),
       mailIds: new Map(mailIds),
-      body: (id) => body.get(id) as string,
     },
   );
   const threads = new Map<number, number>();

@@ -2,13 +2,15 @@
  * The rule that groups emails into threads. An email continues at most one earlier email:
  *
  * 1. the one that its In-Reply-To or References name, otherwise an earlier one that names the same Message-ID;
- * 2. otherwise the newest one with the same subject within the time window, if a prefix such as "Re:" says that it
- *    continues one, and a sender of the two is a participant of the other, or it repeats the other's text;
- * 3. otherwise one with the same subject whose text it repeats, as a quotation or as a second copy.
+ * 2. otherwise one with the same subject and a common address within the time window. Of several, the one with most
+ *    common addresses.
+ *
+ * Prefixes such as "Re:" are optional, because Lotus Notes forwards without one. But without a prefix, an address that
+ * repeats its own subject much later starts a new thread, because it is a series such as a daily report. Emails without
+ * a subject need a prefix and two common addresses.
  *
  * A thread therefore depends only on earlier mail: no later email can join two threads or change an earlier one's.
  */
-import { openTexts } from "./repeated-text.js";
 import { subjectKey } from "./subject-key.js";
 
 export interface ThreadedMail {
@@ -26,24 +28,27 @@ export interface ThreadSources {
   readonly references: ReadonlyMap<number, readonly string[]>;
   /** Email ids by Message-ID. Only referenced Message-IDs are needed. */
   readonly mailIds: ReadonlyMap<string, number>;
-  /** Returns the beginning of an email's body. */
-  body(mailId: number): string;
 }
 
-/** Days between two emails of a thread that are only related by their subject. */
-const WINDOW_DAYS = 30;
+/** Hours between two emails of a thread that are only related by their subject. */
+const WINDOW_HOURS = 90 * 24;
 
-/** Maximum number of earlier emails whose texts are compared with an email's. */
+/** Hours within which an address continues its own email under the same subject without a prefix. */
+const OWN_WINDOW_HOURS = 12;
+
+/** Maximum number of earlier emails whose addresses are compared with an email's. */
 const MAX_COMPARED = 5;
 
 const NONE = -1;
 
-interface SubjectGroup {
-  readonly key: string;
-  /** Indexes of the emails, oldest first. */
-  readonly members: number[];
-  /** The members whose subject has the prefix of a reply or forward. */
-  readonly continued: Set<number>;
+interface SubjectMail {
+  readonly index: number;
+  readonly addresses: ReadonlySet<string>;
+  readonly sender: string;
+  /** Milliseconds since 1970, or NaN if unknown. */
+  readonly sentAt: number;
+  /** Whether the subject has the prefix of a reply or forward. */
+  readonly isContinued: boolean;
 }
 
 /**
@@ -53,7 +58,7 @@ interface SubjectGroup {
 export function assignThreads(mails: readonly ThreadedMail[], sources: ThreadSources): Int32Array {
   const parents = new Int32Array(mails.length).fill(NONE);
   linkReferences(mails, sources, parents);
-  linkSubjects(mails, sources, parents);
+  linkSubjects(mails, parents);
   // Parents come before their children.
   const firsts = new Int32Array(mails.length);
   parents.forEach((parent, i) => {
@@ -85,53 +90,57 @@ function linkReferences(mails: readonly ThreadedMail[], sources: ThreadSources, 
   });
 }
 
-function linkSubjects(mails: readonly ThreadedMail[], sources: ThreadSources, parents: Int32Array): void {
-  const groups = new Map<string, SubjectGroup>();
+function linkSubjects(mails: readonly ThreadedMail[], parents: Int32Array): void {
+  const groups = new Map<string, number[]>();
+  const continued = new Uint8Array(mails.length);
   mails.forEach(({ subject }, i) => {
     const { key, isContinued } = subjectKey(subject);
-    let group = groups.get(key);
-    if (group === undefined) {
-      group = { key, members: [], continued: new Set() };
-      groups.set(key, group);
-    }
-    group.members.push(i);
-    if (isContinued) group.continued.add(i);
+    continued[i] = isContinued ? 1 : 0;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [i]);
+    else group.push(i);
   });
-  for (const group of groups.values()) if (group.members.length > 1) linkGroup(group, mails, sources, parents);
+  for (const [key, group] of groups) {
+    if (group.length === 1) continue;
+    linkGroup(
+      group.map((index) => {
+        const { sender, recipients, date } = mails[index] as ThreadedMail;
+        const addresses = new Set<string>(JSON.parse(recipients)).add(sender);
+        addresses.delete("");
+        const sentAt = date === null ? Number.NaN : Date.parse(date);
+        return { index, addresses, sender, sentAt, isContinued: continued[index] === 1 };
+      }),
+      key === "" ? 2 : 1,
+      parents,
+    );
+  }
 }
 
 /** Links the emails with one subject. The time is linear, because each address leads to at most one earlier email. */
-function linkGroup(
-  { key, members, continued }: SubjectGroup,
-  mails: readonly ThreadedMail[],
-  sources: ThreadSources,
-  parents: Int32Array,
-): void {
-  /** The newest email so far from each address, and with it as sender or recipient. */
-  const newestFrom = new Map<string, number>();
-  const newestWith = new Map<string, number>();
-  const texts = openTexts((i) => sources.body((mails[i] as ThreadedMail).id));
-  members.forEach((i, at) => {
-    const { sender, recipients, date } = mails[i] as ThreadedMail;
-    const addresses = JSON.parse(recipients) as string[];
-    if (parents[i] === NONE) {
-      const isNear = (other: number | undefined): other is number =>
-        other !== undefined && isWithinWindow((mails[other] as ThreadedMail).date, date);
-      const related = [newestWith.get(sender), ...addresses.map((address) => newestFrom.get(address))].filter(isNear);
-      if (continued.has(i) && key !== "" && related.length > 0) {
-        parents[i] = related.reduce((a, b) => Math.max(a, b));
-      } else {
-        const recent = continued.has(i) ? members.slice(Math.max(0, at - MAX_COMPARED), at).filter(isNear) : [];
-        const compared = [...new Set([...related, ...recent])].sort((a, b) => b - a).slice(0, MAX_COMPARED);
-        parents[i] = compared.find((other) => texts.repeats(i, other)) ?? NONE;
+function linkGroup(group: readonly SubjectMail[], commonAddresses: number, parents: Int32Array): void {
+  const newestWith = new Map<string, SubjectMail>();
+  for (const mail of group) {
+    if (parents[mail.index] === NONE && (mail.isContinued || commonAddresses === 1)) {
+      const earlier = new Set<SubjectMail>();
+      for (const address of mail.addresses) {
+        const other = newestWith.get(address);
+        if (other !== undefined && continues(mail, other)) earlier.add(other);
+      }
+      const newest = [...earlier].sort((a, b) => b.index - a.index).slice(0, MAX_COMPARED);
+      let most = commonAddresses - 1;
+      for (const other of newest) {
+        const common = [...mail.addresses].filter((address) => other.addresses.has(address)).length;
+        if (common <= most) continue;
+        most = common;
+        parents[mail.index] = other.index;
       }
     }
-    for (const address of [sender, ...addresses]) if (address !== "") newestWith.set(address, i);
-    if (sender !== "") newestFrom.set(sender, i);
-  });
+    for (const address of mail.addresses) newestWith.set(address, mail);
+  }
 }
 
-function isWithinWindow(earlier: string | null, later: string | null): boolean {
-  if (earlier === null || later === null) return true;
-  return Date.parse(later) - Date.parse(earlier) <= WINDOW_DAYS * 86_400_000;
+/** Whether the time allows an email to continue an earlier one. It does if a date is unknown. */
+function continues(mail: SubjectMail, earlier: SubjectMail): boolean {
+  const isOwn = mail.sender === earlier.sender && !mail.isContinued;
+  return !(mail.sentAt - earlier.sentAt > 3_600_000 * (isOwn ? OWN_WINDOW_HOURS : WINDOW_HOURS));
 }

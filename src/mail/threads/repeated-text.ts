@@ -23,27 +23,6 @@ export function beginningOf(text: string): string | null {
  * daily reports, do not quote each other.
  */
 export function repeatsText(body: string, beginning: string): boolean {
-  return quotes(lettersOf(body), beginning);
-}
-
-function quotes(letters: string, beginning: string): boolean {
+  const letters = lettersOf(body);
   return !letters.startsWith(beginning) && letters.includes(beginning);
-}
-
-/** Compares the texts of a few emails out of many. Each text is prepared only once. */
-export function openTexts(body: (i: number) => string): { repeats(i: number, earlier: number): boolean } {
-  const beginnings = new Map<number, string | null>();
-  let prepared = { i: -1, letters: "" };
-  return {
-    repeats(i, earlier) {
-      let beginning = beginnings.get(earlier);
-      if (beginning === undefined) {
-        beginning = beginningOf(body(earlier));
-        beginnings.set(earlier, beginning);
-      }
-      if (beginning === null) return false;
-      if (prepared.i !== i) prepared = { i, letters: lettersOf(body(i)) };
-      return quotes(prepared.letters, beginning);
-    },
-  };
 }
