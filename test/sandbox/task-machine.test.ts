@@ -427,7 +427,7 @@ describe("the processes of a machine", needs("sandbox", machinesStart), () => {
       expect(await shell(machine, script)).toMatchObject({ exitCode: 0, stdout: "started\n" });
       // The server writes a line to the first command's stderr for each request.
       for (const name of ["127.0.0.1", "localhost"]) {
-        const got = await shell(machine, `curl -sS --retry 5 --retry-connrefused http://${name}:8765/page.txt`);
+        const got = await shell(machine, `curl -s --retry 5 --retry-connrefused http://${name}:8765/page.txt`);
         expect(got).toEqual({ exitCode: 0, stdout: "served\n", stderr: "" });
       }
     } finally {

@@ -154,7 +154,7 @@ const text = (value: unknown) => (typeof value === "string" ? value : json(value
 
 describe("a recorded request", () => {
   it.each(RECORDED)(
-    "of %s becomes a conversation in spans of Langfuse and LangSmith",
+    "becomes a conversation in spans of Langfuse and LangSmith (%s)",
     async (_, request, reply, expected) => {
       const langfuse = {
         "langfuse.observation.type": "generation",

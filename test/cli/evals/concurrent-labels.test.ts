@@ -36,7 +36,7 @@ async function done(line: string): Promise<string> {
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests check every field that they read.
 const labelsOf = async (criterion: string): Promise<any[]> =>
-  JSON.parse(await done(`evals labels --criterion ${criterion} --json`)).labels;
+  JSON.parse(await done(`evals label --list --criterion ${criterion} --json`)).labels;
 
 interface Annotator {
   readonly child: ChildProcessWithoutNullStreams;
@@ -109,7 +109,7 @@ describe("evals watch next to the label page", { ...needs("browser"), timeout: 1
     );
     write("all.jsonl", lines.join("\n"));
     await done("evals label --from all.jsonl --quiet");
-    await artE(["evals", "criteria", "overall", "The answer is brief."]);
+    await artE(["evals", "modes", "describe", "overall", "--sentence", "The answer is brief."]);
     await done("evals add brief_rubric --rubric anthropic/claude-haiku-5-5 --quiet");
     await done("evals test brief_rubric@1 --quiet");
     const before = (await labelsOf("overall")).length;
