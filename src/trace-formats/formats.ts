@@ -1,4 +1,5 @@
 // The table of export formats, and the formats that are one line of JSON.
+import { extname } from "node:path";
 import { measureFeatures } from "../evals/features.js";
 import type { Message } from "../models/model.js";
 import { reasoningText } from "../models/provider-reasoning.js";
@@ -96,14 +97,17 @@ export const FORMATS = {
 
 export type Format = keyof typeof FORMATS;
 
-/** Returns the ending of the files of a format. All formats are JSON Lines, except for Inspect's log. */
-export function endingOfFormat(format: Format): string {
-  return format === "inspect" ? ".eval" : ".jsonl";
+/** Returns the endings of the files of a format, the usual one first. All are JSON Lines, except for Inspect's log. */
+export function endingsOfFormat(format: Format): readonly string[] {
+  const usual = format === "inspect" ? [".eval"] : [".jsonl", ".ndjson"];
+  return [...new Set([...usual, `.${format}`])];
 }
 
 /** Returns the format of traces in an output file, if it is not given. */
 export function formatOfFile(path: string | undefined): Format {
-  return path?.toLowerCase().endsWith(endingOfFormat("inspect")) ? "inspect" : "jsonl";
+  const ending = extname(path ?? "").toLowerCase();
+  const formats = Object.keys(FORMATS) as Format[];
+  return formats.find((format) => endingsOfFormat(format).includes(ending)) ?? "jsonl";
 }
 
 /** Writes the complete trace on one line: enough to replay it, score it again and write an eval from it. */

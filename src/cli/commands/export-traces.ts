@@ -9,7 +9,7 @@ import { OTLP_FLAGS } from "../../runs/run-flags.js";
 import { sendsTraces } from "../../runs/run-options.js";
 import { count } from "../../text/format.js";
 import type { Exported, ExportSource, TraceSelection } from "../../trace-formats/export-traces.js";
-import { endingOfFormat, FORMATS, type Format, formatOfFile, REMOVED_FORMATS } from "../../trace-formats/formats.js";
+import { endingsOfFormat, FORMATS, type Format, formatOfFile, REMOVED_FORMATS } from "../../trace-formats/formats.js";
 import { BANDS } from "../../traces/score-bands.js";
 import type { CommandContext } from "../command.js";
 import { latestRun } from "../flags/argument-schemas.js";
@@ -26,7 +26,9 @@ const schema = z.object({
   session: text.optional().meta({ placeholder: "ID", description: "Export the traces of one chat session" }),
   format: oneOf(FORMAT_NAMES, REMOVED_FORMATS)
     .optional()
-    .meta({ description: `Format: ${FORMAT_NAMES.join(", ")} [default: jsonl, or inspect for FILE.eval]` }),
+    .meta({
+      description: `Format: ${FORMAT_NAMES.join(", ")} [default: by the ending of the file (inspect: .eval), otherwise jsonl]`,
+    }),
   dialect: oneOf(DIALECTS)
     .default("openai")
     .meta({ description: "With --format chat: openai, or hf (arguments as objects, no weights)" }),
@@ -62,7 +64,7 @@ export const exportTracesCommand = defineCommand(schema, async (flags, context, 
     return EXIT.done;
   }
   const { checkOutputs } = await import("../../trace-formats/output-files.js");
-  checkOutputs([{ flag: "--output", path: output, kind: "traces", endings: [endingOfFormat(format)] }], [], {
+  checkOutputs([{ flag: "--output", path: output, kind: "traces", endings: endingsOfFormat(format) }], [], {
     db: settings.db,
     overwrite: flags.overwrite,
   });

@@ -36,7 +36,7 @@ async function done(line: string): Promise<string> {
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests check every field that they read.
 const labelsOf = async (criterion: string): Promise<any[]> =>
-  JSON.parse(await done(`evals label --list --criterion ${criterion} --json`)).labels;
+  JSON.parse(await done(`evals label --list --mode ${criterion} --json`)).labels;
 
 interface Annotator {
   readonly child: ChildProcessWithoutNullStreams;
@@ -46,7 +46,7 @@ interface Annotator {
 }
 
 function adjudicator(name: string): Annotator {
-  const words = ["evals", "label", "--adjudicate", "--criterion", "brief", "--annotator", name];
+  const words = ["evals", "label", "--adjudicate", "--mode", "brief", "--annotator", name];
   const child = spawn(process.execPath, [BIN, ...words], { cwd: path("."), env: { NO_COLOR: "1" } });
   let text = "";
   child.stderr.setEncoding("utf8").on("data", (more: string) => {
@@ -68,7 +68,7 @@ describe("two processes that adjudicate the same disagreement", { timeout: 60_00
       JSON.stringify({ trace: first.traceId, source: "person", label: i === 0 ? "good" : "bad", annotator }),
     );
     write("two.jsonl", lines.join("\n"));
-    await done("evals label --criterion brief --from two.jsonl --quiet");
+    await done("evals label --mode brief --from two.jsonl --quiet");
     const both = { cat: adjudicator("cat"), dan: adjudicator("dan") };
     await Promise.all(Object.values(both).map((each) => each.asked(1)));
     both.cat.child.stdin.write("g all is there\n");

@@ -105,7 +105,7 @@ describe("art-e import-traces", () => {
     ["deep.jsonl", `{"traceId":${"[".repeat(500)}`, "deep.jsonl, line 1: is nested more than"],
     ["half.jsonl", `${JSON.stringify(ANSWERED)}\n{"kind":"question","traceId":"x"}`, "half.jsonl, line 2: sessionId: "],
     ["twice.jsonl", `${JSON.stringify(ANSWERED)}\n${JSON.stringify(ANSWERED)}`, "is already in this database."],
-    ["ids.otlp", '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"xyz"}]}]}]}', "expected hex digits"],
+    ["ids.otlp", '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"xyz"}]}]}]}', "expected 32 hex digits"],
   ])("rejects %s, and imports nothing from it", async (name, content, message) => {
     if (content !== null) write(name, content);
     const { code, stderr } = await artE(`import-traces ${name} --db none.db`);
