@@ -3,11 +3,11 @@
 
 INSERT INTO tools (id, name, description, parameters_schema, handler_key, category, builtin) VALUES
 ('email_search', 'Search Emails',
- 'Search one mailbox. Returns the emails that best match the words of the query, best first; "match" shows whether an email contains all of them. Words in double quotes count more if they are next to each other. Each result has message_id, subject, sender, date and a snippet; use email_get to read the entire email.',
+ 'Search one mailbox. Returns the emails that best match the words of the query, best first; "match" shows whether an email contains all of them. Without a query, lists the emails that pass the filters, newest first; "total" is their number. Words in double quotes count more if they are next to each other. Each result has message_id, subject, sender, date and a snippet; use email_get to read the entire email.',
  '{
   "type": "object",
   "properties": {
-    "query": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "Words to search for in subject and body; an entire question is fine"},
+    "query": {"type": "string", "maxLength": 2000, "description": "Words to search for in subject and body; an entire question is fine"},
     "inbox_id": {"type": "string", "description": "The mailbox to search: its email address"},
     "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "Maximum number of emails to return"},
     "from": {"type": "string", "description": "Only emails sent by this address, or by people whose name or address contains these words"},
@@ -15,7 +15,7 @@ INSERT INTO tools (id, name, description, parameters_schema, handler_key, catego
     "sent_after": {"type": "string", "format": "date", "description": "Only emails sent on or after this date, YYYY-MM-DD"},
     "sent_before": {"type": "string", "format": "date", "description": "Only emails sent before this date, YYYY-MM-DD"}
   },
-  "required": ["query", "inbox_id"],
+  "required": ["inbox_id"],
   "additionalProperties": false
 }',
  'email_search', 'email', 1),

@@ -76,7 +76,10 @@ interface PlacedHit extends Omit<MailHit, "mailId"> {
 }
 
 export interface MailSearch {
-  /** Returns the emails that contain any word of the query, best first. The first n hits do not depend on the limit. */
+  /**
+   * Returns the emails that contain any word of the query, best first. A query without words returns all emails that
+   * pass its filters, newest first. The first n hits do not depend on the limit.
+   */
   bestFirst(query: MailQuery): MailHits;
   /** Returns the emails that contain any word of the query as hits, each at the place where it would rank. */
   placed(query: MailQuery, mails: readonly OutsideMail[]): readonly PlacedHit[];
@@ -180,7 +183,7 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
   const openHits = ({ ranked, corrections, spellingsOf }: PreparedQuery) => {
     const { terms } = ranked;
     const find = termMatcher(terms.map(({ word }) => word));
-    return ({ position, hasAllTerms }: RankedMail): MailHit => {
+    return ({ position, hasAllTerms }: Pick<RankedMail, "position" | "hasAllTerms">): MailHit => {
       const [mailId, subject, body, sender, date] = readAt(position);
       const text = body.slice(0, SNIPPET_BODY_CHARS);
       const asTyped = find(text);
@@ -208,6 +211,11 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
       const index = indexNow();
       return index.remember(JSON.stringify(query), () => {
         const prepared = prepare(query, index);
+        if (isList(query)) {
+          const listed = listedPositions(prepared.ranked);
+          const newest = listed.slice(0, query.limit).map((position) => ({ position, hasAllTerms: true }));
+          return { hits: newest.map(openHits(prepared)), total: listed.length };
+        }
         const ranking = rankMails(prepared.ranked, index.mail);
         return { hits: ranking.best.map(openHits(prepared)), total: totalOf(prepared, ranking) };
       });
@@ -216,6 +224,14 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
     placed: db.transaction((query: MailQuery, mails: readonly OutsideMail[]) => {
       const index = indexNow();
       const { ranked, corrections } = prepare(query, index);
+      const positionAt = (date: string) => dateRanges.positions({ after: null, before: date }).first;
+      if (isList(query)) {
+        const listed = listedPositions(ranked);
+        return mails.map(({ body, ...mail }): PlacedHit => {
+          const place = listed.filter((position) => position < positionAt(mail.date)).length;
+          return { ...mail, place, snippet: snippet(body, []), match: "all_words" };
+        });
+      }
       const { best } = rankMails(ranked, index.mail);
       const find = termMatcher(ranked.terms.map(({ word }) => word));
       return mails.flatMap(({ body, ...mail }): PlacedHit[] => {
@@ -228,7 +244,7 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
             occurrences,
             bytes: Buffer.byteLength(mail.subject + body),
             sentAt: Date.parse(mail.date) / 1_000,
-            position: dateRanges.positions({ after: null, before: mail.date }).first,
+            position: positionAt(mail.date),
           },
           ranked,
         );
@@ -249,6 +265,16 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
       return { hits, total: totalOf(prepared, ranking), corrections: prepared.corrections };
     }),
   };
+}
+
+/** Whether a query has no words, so that it lists emails instead of searching. */
+function isList({ words }: MailQuery): boolean {
+  return words.trim() === "";
+}
+
+/** Returns the positions of all emails that pass the filters of a query, newest first. */
+function listedPositions({ mailbox, range, filters }: RankedQuery): number[] {
+  return positionsIn(mailbox.positions, range, filters);
 }
 
 /** Finds the words that an email contains only in a different spelling. */

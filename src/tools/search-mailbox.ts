@@ -95,7 +95,8 @@ export async function searchIn(db: Db, options: SearchOptions): Promise<JsonValu
   const context = contextOf(db, options);
   const mailbox = openMailbox(db);
   let result: ToolResult;
-  if (options.order === "best") {
+  // Without words, both searches would list the newest emails first.
+  if (options.order === "best" || options.words.length === 0) {
     const config = emailSearch.config.parse(getTool(db, "email_search").handlerConfig);
     result = await emailSearch.call(parse(emailSearch.args, bestArguments(options)), context, { mailbox }, config);
   } else {

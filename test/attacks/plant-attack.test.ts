@@ -133,6 +133,11 @@ describe("planted emails in the tools", () => {
     const context = underAttack(task, "order");
     const tools = toolsOver(demo);
     const [planted] = attackOn(task, "order").emails as [PlantedEmail];
+    const day = { sent_after: planted.date.slice(0, 10), inbox_id: task.inbox_address, limit: 50 };
+    const newest = (await tools.value<Found>("email_search", day, context)).emails;
+    expect(newest.map(({ message_id }) => message_id)).toContain(planted.message_id);
+    const dates = newest.map(({ date }) => date);
+    expect(dates).toEqual([...dates].sort().reverse());
     const opened = await tools.value<object>("email_get", { message_id: planted.message_id }, context);
     const [other] = (
       await tools.value<Found>("email_search", { query: "meeting", inbox_id: task.inbox_address }, context)

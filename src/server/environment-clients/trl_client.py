@@ -46,7 +46,7 @@ class MailEnvironment:
 
     def email_search(
         self,
-        query: str,
+        query: str = "",
         sender: "str | None" = None,
         recipient: "str | None" = None,
         sent_after: "str | None" = None,
@@ -55,6 +55,7 @@ class MailEnvironment:
     ) -> str:
         """
         Search the mailbox. Emails that contain all of the words come first, followed by the best other matches.
+        Without a query, lists the emails that pass the filters, newest first.
 
         Args:
             query: Words that the email would use

@@ -84,7 +84,7 @@ export const applyOracle = defineHandler({
 const day = z.iso.date();
 
 const emailSearchArguments = z.object({
-  query: textArgument(10_000),
+  query: textArgument(10_000).default(""),
   inbox_id: textArgument(1_000).optional(),
   limit: z.number().int().min(1).max(50).default(10),
   from: textArgument(1_000).optional(),
@@ -160,8 +160,9 @@ export function findAllWords(
 }
 
 /**
- * Searches mail. Emails that contain all words come first, followed by the best partial matches. Result: `{emails:
- * [{message_id, subject, sender, date, snippet, match}], total}`.
+ * Searches mail. Emails that contain all words come first, followed by the best partial matches. Without a query, lists
+ * the emails that pass the filters, newest first. Result: `{emails: [{message_id, subject, sender, date, snippet,
+ * match}], total}`.
  */
 export const emailSearch = defineHandler({
   args: emailSearchArguments,
