@@ -105,7 +105,10 @@ function isDeclinedResponse(body: object): boolean {
   return failed !== undefined && failed.error.code !== "server_error";
 }
 
-/** Validates a base URL and strips its trailing slashes. Throws a UserError that mentions the flag. */
+/** The path of a request, which people copy together with the base URL. */
+const REQUEST_PATH = /\/(?:chat\/completions|responses|messages)\/*(?=\?|$)/;
+
+/** Validates a base URL and strips the path of a request and trailing slashes. Throws a UserError that mentions the flag. */
 export function checkBaseUrl(baseUrl: string): string {
   if (parseHttpUrl(baseUrl) === null) {
     throw new UserError(
@@ -114,5 +117,5 @@ export function checkBaseUrl(baseUrl: string): string {
       "Pass http(s)://HOST[:PORT]/PATH without a user name or password, such as http://localhost:8000/v1.",
     );
   }
-  return trimEndOf(baseUrl.trim(), "/");
+  return trimEndOf(baseUrl.trim().replace(REQUEST_PATH, ""), "/");
 }

@@ -153,3 +153,16 @@ describe("a base URL with a query", () => {
     );
   });
 });
+
+describe("a base URL with the path of a request", () => {
+  it.each([
+    ["openai-chat", "/chat/completions", "/v1/chat/completions"],
+    ["openai-responses", "/responses/", "/v1/responses"],
+    ["anthropic", "/v1/messages", "/v1/messages"],
+    ["openai-chat", "/chat/completions?api-version=2024-10-21", "/v1/chat/completions?api-version=2024-10-21"],
+  ] as const)("sends requests over %s below the URL without %s, to %s", async (format, end, path) => {
+    const { ask } = await modelAt(format, "m", () => null, end);
+    await ask().catch(() => undefined);
+    expect(provider.requests[0]?.path).toBe(path);
+  });
+});

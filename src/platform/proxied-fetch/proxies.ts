@@ -15,7 +15,7 @@ interface ProxySettings {
 }
 
 /** Hosts that are never reached through a proxy, for model servers on this machine. Same in Go, not in curl. */
-const LOOPBACK = "localhost,127.0.0.1,::1";
+const LOOPBACK = "localhost,127.0.0.0/8,::1";
 
 /** Returns the settings, or null without a proxy. Throws a UserError for an unusable URL. */
 export function proxySettings(env: Readonly<Record<string, string | undefined>> = process.env): ProxySettings | null {
@@ -23,8 +23,10 @@ export function proxySettings(env: Readonly<Record<string, string | undefined>> 
   const httpsProxy = proxyUrl(env, "HTTPS_PROXY") ?? httpProxy;
   const noProxy = (env.no_proxy ?? env.NO_PROXY ?? "").trim();
   if (httpsProxy === undefined || noProxy === "*") return null;
-  const hosts = `${noProxy},${LOOPBACK}`.split(/[,\s]+/).filter((entry) => entry !== "");
-  const entries = hosts.map(toEntry);
+  const entries = `${noProxy},${LOOPBACK}`
+    .split(/[,;\s"']+/)
+    .filter((entry) => entry !== "")
+    .map(toEntry);
   return {
     // If a proxy is missing here, undici falls back to its own reading of the environment.
     agent: { httpProxy: httpProxy ?? "", httpsProxy, noProxy: "" },
@@ -39,22 +41,30 @@ export function proxySettings(env: Readonly<Record<string, string | undefined>> 
 /**
  * Parses an entry of NO_PROXY: a host with its subdomains (`corp.example`, `.corp.example`, `*.corp.example`), any part
  * of a host with stars (`10.0.*`), an address, or a network (`10.0.0.0/8`). A port (`:8000`) limits it to that port.
+ * The scheme and path of a URL do not matter, nor does the dot at the end of a full domain name.
  */
 function toEntry(entry: string): (host: string, port: number) => boolean {
-  const [, address = "", bits = ""] = /^\[?([0-9a-f.:]+)\]?\/(\d+)$/i.exec(entry) ?? [];
-  if (isIP(address) !== 0 && Number(bits) <= (isIPv6(address) ? 128 : 32)) {
+  const place = entry.toLowerCase().replace(/^[a-z]+:\/\/([^/]*).*$/, "$1");
+  const [, name = place, onlyPort] = isIPv6(place) ? [] : (/^(.*):(\d+)$/.exec(place) ?? []);
+  const hasHost = hostMatcher(name.replace(/^\[|\](?=\/|$)/g, ""));
+  return (host, port) => (onlyPort === undefined || Number(onlyPort) === port) && hasHost(host.toLowerCase());
+}
+
+function hostMatcher(name: string): (host: string) => boolean {
+  const [, address = name, bits] = /^([0-9a-f.:]+)\/(\d+)$/.exec(name) ?? [];
+  const isV6 = isIPv6(address);
+  const size = isV6 ? 128 : 32;
+  if (isIP(address) !== 0 && Number(bits ?? size) <= size) {
     const network = new BlockList();
-    network.addSubnet(address, Number(bits), isIPv6(address) ? "ipv6" : "ipv4");
+    network.addSubnet(address, Number(bits ?? size), isV6 ? "ipv6" : "ipv4");
     return (host) => isIP(host) !== 0 && network.check(host, isIPv6(host) ? "ipv6" : "ipv4");
   }
-  const [, name = entry, onlyPort] = /^(\[.*\]|[^:]*):(\d+)$/.exec(entry) ?? [];
   const parts = name
-    .toLowerCase()
-    .replace(/^\*?\.|^\[|\]$/g, "")
+    .replace(/^\*?\.|\.$/g, "")
     .split("*")
     .map((part) => part.replace(/[^a-z0-9]/g, "\\$&"));
-  const pattern = new RegExp(`^(?:.*\\.)?${parts.join(".*")}$`);
-  return (host, port) => pattern.test(host.toLowerCase()) && (onlyPort === undefined || Number(onlyPort) === port);
+  const pattern = new RegExp(`^(?:.*\\.)?${parts.join(".*")}\\.?$`);
+  return (host) => pattern.test(host);
 }
 
 function proxyUrl(env: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
