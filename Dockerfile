@@ -12,7 +12,8 @@ RUN apt-get update \
   && apt-get install -y --no-install-recommends bubblewrap ca-certificates python3 \
   && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/art-e
-COPY --from=build /opt/art-e/package.json /opt/art-e/CHANGELOG.md /opt/art-e/THIRD_PARTY_NOTICES.md ./
+COPY --from=build /opt/art-e/package.json /opt/art-e/CHANGELOG.md /opt/art-e/THIRD_PARTY_NOTICES.md \
+  /opt/art-e/SKILL.md /opt/art-e/llms.txt ./
 COPY --from=build /opt/art-e/bin bin
 COPY --from=build /opt/art-e/dist dist
 COPY --from=build /opt/art-e/sql sql

@@ -34,7 +34,8 @@ it("Ctrl-C pressed twice stops a run immediately with exit code 130, keeps the f
   expect(taskResults.map((task) => task.taskId)).toEqual(ANSWERED.map((question) => question.id));
   expect(totals).toMatchObject({ totalTasks: 2, completedTasks: 2, failedTasks: 0, exactMatchAccuracy: 1 });
   expect(boxLines(stdout).Run).toBe(totals.runId);
-  expect(stderr.split("\n").filter((line) => line !== "")).toEqual([
+  // A busy machine also prints how far the run is.
+  expect(stderr.split("\n").filter((line) => line !== "" && !line.startsWith("Answering "))).toEqual([
     "Stopping: 1 task in flight will be finished. Press Ctrl-C again to stop immediately.",
     `art-e: run ${totals.runId} stopped: 2 of 6 tasks are saved. Continue: art-e run --resume ${totals.runId}`,
   ]);

@@ -208,7 +208,10 @@ describe("output files", () => {
         "report --format csv -o tasks.md",
         /Cannot write a table of tasks to tasks\.md: expected a file that ends in \.csv/,
       ],
-      ["export-traces --format inspect -o x.json", /Cannot write a traces file to x\.json: .* \.eval\.\n.*x\.eval/],
+      [
+        "export-traces --format inspect -o x.json",
+        /Cannot write a traces file to x\.json: .* \.eval or \.inspect\.\n.*x\.eval/,
+      ],
       ["export-traces --format art -o x.eval", /expected a file that ends in \.jsonl/],
     ])("causes an error if another format is given (%s)", (line, why) =>
       refused(line, line.split(" -o ")[1] ?? "", why),

@@ -57,7 +57,7 @@ gates:
     it("finds art-e.yaml in its folder, otherwise next to the database, and reads no file with --config off", async () => {
       write("data/art-e.yaml", NIGHTLY);
       const here = await artE(`run --dry-run --dataset ${QUESTIONS} --db data/mail.db`);
-      expect(here.stderr).toBe("Settings of art-e.yaml: agent.id.\n");
+      expect(here.stderr).toBe("Settings of art-e.yaml: agent.id.\n10 of 73 questions: the default limit. All: -l 0\n");
       const without = await artE(`run --dry-run --dataset ${QUESTIONS} --config off`);
       expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining("--agent is required.") });
       rmSync(path("art-e.yaml"));
@@ -289,7 +289,7 @@ runs:
       write("art-e.yaml", "agent: {url: 'http://localhost:1/v1'}\n");
       const elsewhere = await artE(["ask", MARCUS, "Who approved the outage?"]);
       expect(elsewhere.code).toBe(2);
-      expect(elsewhere.stderr).toContain("art-e.yaml:1: art-e ask does not support external agents (agent.url).");
+      expect(elsewhere.stderr).toContain("art-e.yaml:1: ask does not support external agents (agent.url).");
     });
 
     it("use its dataset in stats, unless a run or the mail is requested", async () => {

@@ -123,7 +123,7 @@ function refuseContradictions(flags: LabelFlags): void {
     trace.length > 0 && !listsLabels(flags) && "--trace requires --list, --disagreements, --delete or --output.",
     score !== undefined && from !== "scores" && "--score requires --from scores.",
   ]);
-  if (problem !== undefined) throw contradiction(problem, "See art-e evals label --help.");
+  if (problem !== undefined) throw contradiction(problem, `See ${commandLine`art-e evals label --help`}.`);
 }
 
 /** A mode with its queue. */
