@@ -180,7 +180,7 @@ describe("errors of resolveModel", () => {
       const error = await resolve(id, { apiKey }).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(UserError);
       expect((error as UserError).message).toContain(variable);
-      expect((error as UserError).hint).toContain("offline/baseline");
+      expect((error as UserError).hint).toBe(`Set ${variable} in the environment or in .env.`);
     }
   });
 
