@@ -135,7 +135,6 @@ const GOOGLE_PARAMETERS = [
     properties: {
       query: {
         ...text("Words to search for in subject and body; an entire question is fine"),
-        minLength: 1,
         maxLength: 2000,
       },
       inbox_id: text("The mailbox to search: its email address"),
@@ -145,7 +144,7 @@ const GOOGLE_PARAMETERS = [
       sent_after: text("Only emails sent on or after this date, YYYY-MM-DD Format: date."),
       sent_before: text("Only emails sent before this date, YYYY-MM-DD Format: date."),
     },
-    required: ["query", "inbox_id"],
+    required: ["inbox_id"],
   },
   {
     type: "object",
