@@ -108,7 +108,10 @@ function isDeclinedResponse(body: object): boolean {
 /** The path of a request, which people copy together with the base URL. */
 const REQUEST_PATH = /\/(?:chat\/completions|responses|messages)\/*(?=\?|$)/;
 
-/** Validates a base URL and strips the path of a request and trailing slashes. Throws a UserError that mentions the flag. */
+/**
+ * Validates a base URL, and strips the path of a request and trailing slashes. Throws a UserError that mentions the
+ * flag.
+ */
 export function checkBaseUrl(baseUrl: string): string {
   if (parseHttpUrl(baseUrl) === null) {
     throw new UserError(

@@ -292,8 +292,10 @@ describe("a stream without an end", () => {
     ["reasoning details", details],
   ];
   const ENDS = "ends at the limit, in linear time (%s)";
-  it.each(FRAMES.slice(0, 2))(ENDS, expectEnd);
-  it.each(FRAMES.slice(2))(ENDS, { tags: ["slow"] }, expectEnd);
+  // Seconds on an idle machine. In quadratic time, 64 MB would take hours.
+  const timeout = 90_000;
+  it.each(FRAMES.slice(0, 2))(ENDS, { timeout }, expectEnd);
+  it.each(FRAMES.slice(2))(ENDS, { tags: ["slow"], timeout }, expectEnd);
 
   async function expectEnd(_: string, frame: string): Promise<void> {
     const model = await start("openai-chat", { frames: [part({ content: "Yes: " }), frame], ending: "repeat" });
