@@ -1,17 +1,8 @@
-// Threads: the emails of one conversation, and those that answer an email. Imports assign them: threads/assign-threads.
+// Threads: the emails of one conversation. Imports assign them (threads/assign-threads).
 import type { Db } from "../store/open-store.js";
-import { openAddressBook } from "./address-book.js";
-import { ownText } from "./email.js";
 import { openMailLookup, type StoredMail } from "./mail-lookup.js";
-import { beginningOf, repeatsText } from "./threads/repeated-text.js";
-import { subjectKey } from "./threads/subject-key.js";
 
 export type ThreadMail = Omit<StoredMail, "body">;
-
-interface Reply extends ThreadMail {
-  /** Whether it quotes the answered email's own text. */
-  readonly quotes: boolean;
-}
 
 export interface Threads {
   /**
@@ -24,12 +15,6 @@ export interface Threads {
    * were sent before the cutoff (ISO 8601, exclusive). It is the rule of `MailLookup.isVisible`.
    */
   visible(mailId: number, inboxId: number | "all", cutoff: string | null): readonly ThreadMail[];
-  /**
-   * Returns the visible emails that answer an email, oldest first. An answer is a later email in the thread, sent from
-   * another address with the email in its mailbox. It is addressed to the email's sender, or it quotes the email
-   * without forwarding it.
-   */
-  repliesTo(mailId: number, inboxId: number | "all", cutoff: string | null): readonly Reply[];
 }
 
 export const THREAD_SQL = {
@@ -45,7 +30,6 @@ export function openThreads(db: Db): Threads {
   const messageIdsIn = db.prepare(THREAD_SQL["emails of a thread"]).pluck();
   const messageIdOf = db.prepare(THREAD_SQL["message of an email"]).pluck();
   const mails = openMailLookup(db);
-  const addresses = openAddressBook(db);
 
   function visibleMails(mailId: number, inboxId: number | "all", cutoff: string | null): StoredMail[] {
     const threadId = threadOf.get(mailId) as number | undefined;
@@ -59,21 +43,5 @@ export function openThreads(db: Db): Threads {
   return {
     idOf: (mailId) => (threadOf.get(mailId) as number | undefined) ?? null,
     visible: (...of) => visibleMails(...of).map(({ body: _, ...mail }) => mail),
-    repliesTo(mailId, inboxId, cutoff) {
-      // The email itself need not be in the mailbox that is searched for answers.
-      const all = visibleMails(mailId, "all", null);
-      const answered = all.find((mail) => mail.mailId === mailId);
-      if (answered === undefined) return [];
-      const beginning = beginningOf(ownText(answered.body));
-      const later = all.slice(all.indexOf(answered) + 1);
-      return later.flatMap(({ body, ...mail }) => {
-        if (mail.sender === answered.sender || !mails.isVisible(mail, inboxId, cutoff)) return [];
-        const senderId = addresses.idOf(mail.sender);
-        if (senderId === null || !mails.isInInbox(mailId, senderId)) return [];
-        const quotes = beginning !== null && repeatsText(body, beginning);
-        const isAddressed = [...mail.to, ...mail.cc, ...mail.bcc].includes(answered.sender);
-        return isAddressed || (quotes && !subjectKey(mail.subject).isForwarded) ? [{ ...mail, quotes }] : [];
-      });
-    },
   };
 }

@@ -293,16 +293,4 @@ describe("openThreads", () => {
     expect(visible(CAT, "2001-06-05T09:00:00Z")).toBe("ac");
     expect(visible(DAN, "2001-06-01T00:00:00Z")).toBe("");
   });
-
-  it("finds the replies to an email, but not forwards, emails to others or by its sender", () => {
-    const replies = threads.repliesTo(mailId(db, "a"), "all", null);
-    expect(idsOf(replies)).toEqual(["b", "e"]);
-    expect(replies.map(({ quotes }) => quotes)).toEqual([false, true]);
-    expect(threads.repliesTo(mailId(db, "alone"), "all", null)).toEqual([]);
-  });
-
-  it("finds only visible replies", () => {
-    expect(idsOf(threads.repliesTo(mailId(db, "a"), inboxOf(CAT), null))).toEqual(["e"]);
-    expect(idsOf(threads.repliesTo(mailId(db, "a"), "all", "2001-06-05T00:00:00Z"))).toEqual(["b"]);
-  });
 });

@@ -3,11 +3,11 @@
 /** Prefixes of replies and forwards, as mail programs write them in their languages. */
 const REPLY = "re|aw|antw(?:ort)?|sv|vs|rif|rép|res|ref|odp|atb|ynt|отв|回复|回覆|答复|答覆|返信|회신|답장";
 const FORWARD = "fwd?|wg|weiterl|vl|vb|rv|tr|enc|pd|ilt|пересл|转发|轉寄|轉發|転送|전달";
-const PREFIXES = `${REPLY}|(?<forward>${FORWARD})`;
+const PREFIXES = `${REPLY}|${FORWARD}`;
 
 /** One prefix, with a count such as `Re[2]:`, `Re (2):` or `Re^2:`, or the tag of a mailing list before a prefix. */
 const PREFIX = new RegExp(
-  String.raw`^\s*(?:\[[^\]]{1,60}\]\s*(?=(?:${REPLY}|${FORWARD})\s?[:：]))?(?:${PREFIXES})(?:\s?\[\d{1,3}\]|\s?\(\d{1,3}\)|\^\d{1,3})?\s?[:：]\s*`,
+  String.raw`^\s*(?:\[[^\]]{1,60}\]\s*(?=(?:${PREFIXES})\s?[:：]))?(?:${PREFIXES})(?:\s?\[\d{1,3}\]|\s?\(\d{1,3}\)|\^\d{1,3})?\s?[:：]\s*`,
   "iu",
 );
 
@@ -22,21 +22,17 @@ export interface SubjectKey {
   readonly key: string;
   /** Whether a prefix or a mark says that the email answers or forwards another one. */
   readonly isContinued: boolean;
-  /** Whether the outermost prefix, or a mark, is that of a forward. */
-  readonly isForwarded: boolean;
 }
 
 export function subjectKey(subject: string): SubjectKey {
   let rest = subject.length > MAX_CHARS ? subject.slice(0, MAX_CHARS) : subject;
   let isContinued = false;
-  let isForwarded = false;
   for (;;) {
     const prefix = PREFIX.exec(rest);
     const mark = FORWARD_MARK.exec(rest);
     if (prefix === null && mark === null) break;
-    if (!isContinued) isForwarded = prefix === null || prefix.groups?.forward !== undefined;
     rest = rest.slice(prefix?.[0].length ?? 0, mark?.index);
     isContinued = true;
   }
-  return { key: rest.replace(/\s+/g, " ").trim().toLowerCase(), isContinued, isForwarded };
+  return { key: rest.replace(/\s+/g, " ").trim().toLowerCase(), isContinued };
 }
