@@ -18,7 +18,7 @@ URL = os.environ.get("ART_E_ENV_URL", "http://127.0.0.1:8000").rstrip("/")
 TOKEN = os.environ.get("ART_E_TOKEN", "")
 
 CONNECT_SECONDS = 10
-# A final answer can wait for a judge, for at most 45 s.
+# A final answer can wait for a judge, for at most 45 s. A handshake can wait for the first searches of 64 threads.
 ANSWER_SECONDS = 90
 # How long to wait for a server that restarts between two episodes.
 RESTART_SECONDS = 120
@@ -58,7 +58,7 @@ def _http(path: str, body: dict[str, Any] | None = None) -> Any:
     headers = {"Content-Type": "application/json", **_authorization()}
     request = urllib.request.Request(URL + path, data, headers)
     try:
-        with urllib.request.urlopen(request, timeout=CONNECT_SECONDS) as response:
+        with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as response:
             return json.load(response)
     except urllib.error.HTTPError as error:
         raise EnvironmentFailure(f"{URL}{path}: {error.code} {error.read().decode(errors='replace')[:500]}") from None
@@ -212,12 +212,12 @@ class _WebSocket:
         self._lock = threading.Lock()
         self._received = bytearray()
         self._socket = socket.create_connection((host, port), timeout=CONNECT_SECONDS)
+        self._socket.settimeout(ANSWER_SECONDS)
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if secure:
                 self._socket = ssl.create_default_context().wrap_socket(self._socket, server_hostname=host)
             self._shake_hands(at)
-            self._socket.settimeout(ANSWER_SECONDS)
         except BaseException:
             self._socket.close()
             raise

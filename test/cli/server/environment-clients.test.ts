@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ENRON, needs, slow } from "../../machine-requirements.js";
 import {
@@ -149,6 +150,24 @@ it(
     }
   },
 );
+
+it("a busy server has more time for its answers than for the connection", async () => {
+  const url = await serve("--no-save");
+  const program = `import art_e_trl
+art_e_trl.CONNECT_SECONDS = 0.2
+print("ready", flush=True)
+row, *_ = art_e_trl.mail_rows("test", 1)
+print(art_e_trl.MailEnvironment().reset(**row).split("\\n")[0])`;
+  running?.child.kill("SIGSTOP");
+  const trainer = startProgram(path("."), "python3", ["-c", program], variables(url));
+  if (trainer.child.stdout) await once(trainer.child.stdout, "data");
+  await delay(1_000);
+  running?.child.kill("SIGCONT");
+  const { code, stdout, stderr } = await trainer.ended;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toContain(demoQuestions[0]?.question);
+  await stop();
+});
 
 describe("art-e env client", () => {
   it.each([
