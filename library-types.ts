@@ -10,7 +10,7 @@ import { jsonValueSchema } from "./src/platform/json.js";
 import { LIMIT_FLAG, QUESTION_FLAGS, RUN_FLAGS, type RunFlagName } from "./src/runs/run-flags.js";
 import { estimateSchema, intervalSchema } from "./src/statistics/estimate.js";
 import { questionSchema } from "./src/tasks/question.js";
-import { judgementSchema } from "./src/traces/judgement.js";
+import { judgmentSchema } from "./src/traces/judgment.js";
 import { runSettingsSchema } from "./src/traces/run-settings.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "./src/traces/run-totals.js";
 import { taskResultSchema } from "./src/traces/task-result.js";
@@ -59,7 +59,7 @@ const NAMES: ReadonlyMap<z.core.$ZodType, string> = new Map<z.core.$ZodType, str
   [messageSchema, "Message"],
   [toolCallRecordSchema, "ToolCall"],
   [turnSchema, "Turn"],
-  [judgementSchema, "Judgement"],
+  [judgmentSchema, "Judgment"],
   [usageSchema, "Usage"],
   [questionSchema, "Question"],
   [selectionSchema, "QuestionSelection"],

@@ -1,4 +1,4 @@
-// Topical queries by people, with their graded judgements of emails. The collection is not part of the project: it is a
+// Topical queries by people, with their graded judgments of emails. The collection is not part of the project: it is a
 // folder with maildir.tar.gz, queries.tsv (need, query id, text) and qrels.txt (query id, 0, file number, grade).
 import { createReadStream, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

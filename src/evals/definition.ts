@@ -3,7 +3,7 @@ import { z } from "zod";
 import { estimateSchema } from "../statistics/estimate.js";
 import { type TaskId, taskIdSchema } from "../tasks/question.js";
 import { JUDGED } from "../traces/headline-score.js";
-import { judgeSettingsSchema, PROMPT_VARIANTS } from "../traces/judgement.js";
+import { judgeSettingsSchema, PROMPT_VARIANTS } from "../traces/judgment.js";
 import type { Score } from "../traces/score.js";
 import { BANDS } from "../traces/score-bands.js";
 import type { ChatTrace, Trace } from "../traces/trace.js";

@@ -13,7 +13,7 @@ import type { PythonSandbox } from "../sandbox/python.js";
 import { protocolVersion } from "../scoring/judge.js";
 import { createJudge, JUDGE_TIMEOUT_MS, type JudgeConnection, verdictCache } from "../scoring/judge-settings.js";
 import { count } from "../text/format.js";
-import type { Judge, PromptVariant } from "../traces/judgement.js";
+import type { Judge, PromptVariant } from "../traces/judgment.js";
 import { type DataEval, type EvalDefinition, type EvalOf, type EvaluatedTrace, isDataEval } from "./definition.js";
 import { failedOutcome, type MeasuredOutcome, withoutPassOfFailure } from "./eval-outcome.js";
 import { runPythonEval } from "./run-evals/run-python-evals.js";

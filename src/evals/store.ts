@@ -5,7 +5,7 @@ import { UserError } from "../platform/errors.js";
 import { firstIssue } from "../platform/json.js";
 import { DamagedRowError, mapReadable, parseColumn } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
-import type { JudgeSettings } from "../traces/judgement.js";
+import type { JudgeSettings } from "../traces/judgment.js";
 import {
   type EvalDefinition,
   type EvalDraft,

@@ -7,7 +7,7 @@ import { compact, presentProperties } from "../platform/optional-values.js";
 import { clusteredRate } from "../statistics/agreement.js";
 import type { LabelPairs } from "../statistics/label-errors.js";
 import { type Db, withStore } from "../store/open-store.js";
-import { PROMPT_VARIANTS } from "../traces/judgement.js";
+import { PROMPT_VARIANTS } from "../traces/judgment.js";
 import { modeFlag, OVERALL } from "./criteria.js";
 import {
   type Agreement,

@@ -4,7 +4,7 @@ import { commandLine, didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { JUDGED } from "../traces/headline-score.js";
-import type { JudgeSettings } from "../traces/judgement.js";
+import type { JudgeSettings } from "../traces/judgment.js";
 import { matchesRun } from "../traces/runs-store.js";
 import { modeFlag, OVERALL } from "./criteria.js";
 import {

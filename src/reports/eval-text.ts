@@ -18,7 +18,7 @@ import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
 import { promptHash } from "../scoring/judge.js";
 import { duration, share, table, usd } from "../text/format.js";
-import type { JudgeSettings } from "../traces/judgement.js";
+import type { JudgeSettings } from "../traces/judgment.js";
 import { estimateText, oneLine } from "./figure-text.js";
 
 interface EvalVersion {

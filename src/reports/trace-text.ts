@@ -9,7 +9,7 @@ import { instructionOf, questionOf, type TaskFacts } from "../tasks/question.js"
 import type { MatchedEmail } from "../tasks/selection.js";
 import type { FinalState } from "../tasks/suite-task.js";
 import { count, duration, share } from "../text/format.js";
-import type { Judgement } from "../traces/judgement.js";
+import type { Judgment } from "../traces/judgment.js";
 import { turnsText } from "../traces/observed-work.js";
 import { timesOf } from "../traces/task-result.js";
 import { sumByKind, type TimelineKind, type TimelineSegment, timelineOf } from "../traces/timeline.js";
@@ -145,7 +145,7 @@ function timeText(trace: Trace | ChatTrace): string {
   return `model ${duration(modelTimeMs)}, tools ${duration(toolTimeMs)}, waiting ${duration(waitingTimeMs)}`;
 }
 
-function judgeText({ verdict, reason, cast, agreement, promptHash, ...judge }: Judgement): string {
+function judgeText({ verdict, reason, cast, agreement, promptHash, ...judge }: Judgment): string {
   const votes = cast.length < 2 ? "" : `, ${cast.length} votes, agreement ${share(agreement)}`;
   return `${verdict ?? "no verdict"}: ${reason} (${judge.model}, ${judge.protocol} ${judge.version}, prompt ${promptHash}${votes})`;
 }

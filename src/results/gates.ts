@@ -31,7 +31,7 @@ import { openStore, withStore } from "../store/open-store.js";
 import type { FailedTasks } from "../tasks/ending.js";
 import { refuseInputs } from "../trace-formats/output-files.js";
 import { ACCURACY, JUDGED, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/headline-score.js";
-import { judgeSettingsSchema } from "../traces/judgement.js";
+import { judgeSettingsSchema } from "../traces/judgment.js";
 import { scaleText } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { type RunSource, RunSources, unfinished } from "./results-file.js";

@@ -11,7 +11,7 @@ import type { TaskSet } from "../tasks/question.js";
 import { notUsable, type RunFacts } from "../trace-formats/imported-trace.js";
 import { openImport } from "../trace-formats/open-import.js";
 import { saveChat } from "../traces/chats-store.js";
-import { judgeSettingsSchema } from "../traces/judgement.js";
+import { judgeSettingsSchema } from "../traces/judgment.js";
 import { openRowWriter, toResultRow } from "../traces/result-writer.js";
 import { saveTasks } from "../traces/results-store.js";
 import type { ImportedRunSettings } from "../traces/run-settings.js";

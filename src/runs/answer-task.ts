@@ -30,7 +30,7 @@ import type { SearchPool } from "../tools/search-pool.js";
 import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import type { AttachedTool } from "../tools/tools-store.js";
-import type { Judge } from "../traces/judgement.js";
+import type { Judge } from "../traces/judgment.js";
 import type { ResultWriter } from "../traces/result-writer.js";
 import type { ExecutedRunSettings } from "../traces/run-settings.js";
 import type { Trace } from "../traces/trace.js";

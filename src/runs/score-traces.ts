@@ -34,7 +34,7 @@ import { askedFor, questionOf } from "../tasks/question.js";
 import { taskKindOf } from "../tasks/task-kind.js";
 import { count } from "../text/format.js";
 import { type Mailbox, openMailbox } from "../tools/mailbox.js";
-import type { Judge, JudgeSettings } from "../traces/judgement.js";
+import type { Judge, JudgeSettings } from "../traces/judgment.js";
 import {
   openScoreWriter,
   releaseRun,

@@ -14,7 +14,7 @@ import { commandLine, flagName } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { presentProperties } from "../platform/optional-values.js";
-import type { Judge, Judgement, JudgeSettings, PromptVariant } from "../traces/judgement.js";
+import type { Judge, JudgeSettings, Judgment, PromptVariant } from "../traces/judgment.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
 import { type JudgeRequest, openJudge, protocolVersion } from "./judge.js";
 
@@ -188,9 +188,9 @@ export async function createJudge(
     judge: {
       settings: openedJudge.settings,
       async judge(item, signal, calls) {
-        const judgement = await openedJudge.judge(item, signal, calls);
-        shortfall.add(judgement);
-        return judgement;
+        const judgment = await openedJudge.judge(item, signal, calls);
+        shortfall.add(judgment);
+        return judgment;
       },
     },
     shortfall: () => shortfall.text(judge.model),
@@ -236,7 +236,7 @@ export class JudgeShortfall {
   private without = 0;
   private lastReason = "";
 
-  add({ verdict, reason }: Judgement): void {
+  add({ verdict, reason }: Judgment): void {
     this.judged++;
     if (verdict !== null) return;
     this.without++;

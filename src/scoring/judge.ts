@@ -13,14 +13,14 @@ import {
   type Judge,
   type JudgeCase,
   type JudgeExample,
-  type Judgement,
   type JudgeSettings,
+  type Judgment,
   judgeSettingsSchema,
   type PromptVariant,
   VERDICTS,
   type Verdict,
   type Vote,
-} from "../traces/judgement.js";
+} from "../traces/judgment.js";
 import { sumCost, sumUsage } from "../traces/task-result.js";
 
 const TOOL = "record_verdict";
@@ -232,14 +232,14 @@ export function promptHash({ protocol, examples = [] }: Pick<JudgeSettings, "pro
     .slice(0, 12);
 }
 
-const JUDGEMENT_SETTINGS = judgeSettingsSchema.omit({ examples: true }).keyof().options;
+const JUDGMENT_SETTINGS = judgeSettingsSchema.omit({ examples: true }).keyof().options;
 
 /** Whether a judgment has a verdict from the judge with these settings. */
-export function isJudgedBy(judgement: Judgement | null, settings: JudgeSettings): boolean {
-  if (judgement === null || judgement.verdict === null) return false;
-  const same = (name: (typeof JUDGEMENT_SETTINGS)[number]) =>
-    JSON.stringify(judgement[name]) === JSON.stringify(settings[name]);
-  return judgement.promptHash === promptHash(settings) && JUDGEMENT_SETTINGS.every(same);
+export function isJudgedBy(judgment: Judgment | null, settings: JudgeSettings): boolean {
+  if (judgment === null || judgment.verdict === null) return false;
+  const same = (name: (typeof JUDGMENT_SETTINGS)[number]) =>
+    JSON.stringify(judgment[name]) === JSON.stringify(settings[name]);
+  return judgment.promptHash === promptHash(settings) && JUDGMENT_SETTINGS.every(same);
 }
 
 /**
@@ -317,7 +317,7 @@ export function openJudge({ model, settings, cache: memory, variant }: JudgeRequ
         ),
       );
       const cast = votes.map(({ vote }) => vote);
-      const judgement: Judgement = {
+      const judgment: Judgment = {
         ...facts,
         ...majority(cast),
         cast,
@@ -325,8 +325,8 @@ export function openJudge({ model, settings, cache: memory, variant }: JudgeRequ
         costUsd: sumCost(votes),
       };
       // The prompt asks for `correct` in this case. A model that replies `abstained` means the same.
-      const isRight = judgement.verdict === "abstained" && isUnanswerable({ answer: gold, message_ids: [] });
-      return isRight ? { ...judgement, verdict: "correct" } : judgement;
+      const isRight = judgment.verdict === "abstained" && isUnanswerable({ answer: gold, message_ids: [] });
+      return isRight ? { ...judgment, verdict: "correct" } : judgment;
     },
   };
 }

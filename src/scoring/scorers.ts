@@ -2,7 +2,7 @@
 import { exposureOf } from "../attacks/obedience.js";
 import type { Scale } from "../statistics/estimate.js";
 import { type AskedFor, askedFor, isUnanswerable, questionOf, type TaskGrade } from "../tasks/question.js";
-import type { Verdict } from "../traces/judgement.js";
+import type { Verdict } from "../traces/judgment.js";
 import { type ScorableQuestion, type Score, type ScoreDescription, scaleOf } from "../traces/score.js";
 import type { SuiteTrace } from "../traces/trace.js";
 import { isFunctionScore } from "./function-scorers.js";

@@ -8,7 +8,7 @@ import { LONGEST_TIMER_MS } from "../platform/deadline.js";
 import { concurrencyValue, numberAbove, wholeNumber } from "../platform/flag-values.js";
 import { jsonObjectSchema } from "../platform/json.js";
 import { ATTACK_KINDS } from "../tasks/attack.js";
-import { judgeSettingsSchema } from "./judgement.js";
+import { judgeSettingsSchema } from "./judgment.js";
 
 const positive = numberAbove(0);
 const duration = numberAbove(0, LONGEST_TIMER_MS);

@@ -16,7 +16,7 @@ import { mailboxChangesSchema } from "../tasks/mailbox-changes.js";
 import { gradeSchema, instructionOf, questionSchema, suiteTaskFactsSchema, taskIdSchema } from "../tasks/question.js";
 import { matchedEmailSchema } from "../tasks/selection.js";
 import { finalStateSchema } from "../tasks/suite-task.js";
-import { judgementSchema } from "./judgement.js";
+import { judgmentSchema } from "./judgment.js";
 
 export type AssistantMessage = Extract<Message, { role: "assistant" }>;
 
@@ -119,7 +119,7 @@ const anyTrace = z.object({
       failed: z.literal(true).exactOptional(),
     }),
   ),
-  judge: judgementSchema.nullable().describe("The judge's judgment of the answer, or null without a judge."),
+  judge: judgmentSchema.nullable().describe("The judge's judgment of the answer, or null without a judge."),
   remote: z
     .object({ sessionId: z.string().nullable(), traceId: z.string().nullable() })
     .optional()

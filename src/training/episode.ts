@@ -21,7 +21,7 @@ import { REWARD, SCORERS, type ScorerName, similarity } from "../scoring/scorers
 import { type Ending, isFailure } from "../tasks/ending.js";
 import { askedFor, type Question } from "../tasks/question.js";
 import type { Tool } from "../tools/tool.js";
-import type { Judgement } from "../traces/judgement.js";
+import type { Judgment } from "../traces/judgment.js";
 import type { AttemptOutcome } from "../traces/result-writer.js";
 import type { Score } from "../traces/score.js";
 import { sumUsage } from "../traces/task-result.js";
@@ -239,7 +239,7 @@ export class Episode {
   ): Promise<EpisodeStep> {
     await this.workspace.close();
     const { scoring, judgeMs } = this.rules;
-    const judged = await withJudgement(this.trace(rollout, error), scoring, judgeMs);
+    const judged = await withJudgment(this.trace(rollout, error), scoring, judgeMs);
     const changes = countChanges(judged);
     const scorer = { answer: this.rules.reward, actions: "goalReached", emails: "selectionF1" }[
       askedFor(judged.task)
@@ -296,7 +296,7 @@ function unreadTokens({ messages }: Transcript): number {
   return unread.reduce((chars, { content }) => chars + content.length, 0) / CHARS_PER_TOKEN;
 }
 
-async function withJudgement(trace: QuestionTrace, { judge }: Scoring, judgeMs: number): Promise<QuestionTrace> {
+async function withJudgment(trace: QuestionTrace, { judge }: Scoring, judgeMs: number): Promise<QuestionTrace> {
   if (judge === null || askedFor(trace.task) !== "answer") return trace;
   const { question, answer: gold } = trace.task;
   const late = () => new DOMException(`the judge did not reply within ${judgeMs / 1000} s`, "TimeoutError");
@@ -346,6 +346,6 @@ function rewardOf(trace: QuestionTrace, name: ScorerName, { sameMail, judge }: S
   return explanation === undefined ? { value: reward } : { value: reward, explanation };
 }
 
-function withoutVerdict(judgement: Judgement | null, overlap: number): Judgement | null {
-  return judgement === null ? null : { ...judgement, verdict: overlap >= CORRECT_FROM ? "correct" : "wrong" };
+function withoutVerdict(judgment: Judgment | null, overlap: number): Judgment | null {
+  return judgment === null ? null : { ...judgment, verdict: overlap >= CORRECT_FROM ? "correct" : "wrong" };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { labelByFeedback, labelByJudge, labelByScore } from "../../src/evals/import-labels.js";
-import type { Verdict } from "../../src/traces/judgement.js";
+import type { Verdict } from "../../src/traces/judgment.js";
 import type { QuestionTrace } from "../../src/traces/trace.js";
 import { judged } from "../scoring/judged-trace.js";
 import { trace } from "../scoring/trace.js";

@@ -14,7 +14,7 @@ import {
 } from "../../src/runs/run-flags.js";
 import { inputsOf, outputsOf, refuseFlags } from "../../src/runs/run-options.js";
 import { selectionOf } from "../../src/runs/settings-from-options.js";
-import { judgeSettingsSchema } from "../../src/traces/judgement.js";
+import { judgeSettingsSchema } from "../../src/traces/judgment.js";
 import { externalRunSettingsSchema, ownRunSettingsSchema } from "../../src/traces/run-settings.js";
 import { figures, head } from "../analysis/runs.js";
 

@@ -27,7 +27,7 @@ import { loadTools, toolsDigest } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { plantingOf } from "../../src/tools/plant-in-task.js";
 import type { Tool } from "../../src/tools/tool.js";
-import type { Judge } from "../../src/traces/judgement.js";
+import type { Judge } from "../../src/traces/judgment.js";
 import type { RunEvent } from "../../src/traces/progress.js";
 import { openJournalWriter } from "../../src/traces/result-writer/journal-writer.js";
 import { openRowWriter, type ResultWriter, toResultRow } from "../../src/traces/result-writer.js";

@@ -13,7 +13,7 @@ import {
   sourcesRecall,
 } from "../../src/scoring/scorers/gold-mail-scorers.js";
 import { hallucination } from "../../src/scoring/scorers.js";
-import type { Verdict } from "../../src/traces/judgement.js";
+import type { Verdict } from "../../src/traces/judgment.js";
 import type { ToolCallRecord } from "../../src/traces/trace.js";
 import { judged } from "./judged-trace.js";
 import { called, itself, TURN, trace, type Unscored } from "./trace.js";

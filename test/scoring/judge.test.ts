@@ -31,13 +31,13 @@ import {
   judgeSettings,
 } from "../../src/scoring/judge-settings.js";
 import {
-  type Judgement,
   type JudgeSettings,
-  judgementSchema,
+  type Judgment,
+  judgmentSchema,
   type PromptVariant,
   type Verdict,
   type Vote,
-} from "../../src/traces/judgement.js";
+} from "../../src/traces/judgment.js";
 import { NO_LIMITS } from "../../src/traces/run-settings.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import type { WireFormat } from "../providers/wire-request.js";
@@ -96,15 +96,15 @@ describe("openJudge", () => {
   });
 
   /** Parses the stored form, which must satisfy the schema. */
-  const checked = (judgement: Judgement): Judgement => judgementSchema.parse(JSON.parse(JSON.stringify(judgement)));
+  const checked = (judgment: Judgment): Judgment => judgmentSchema.parse(JSON.parse(JSON.stringify(judgment)));
 
   describe("a judge", () => {
     test.each(["anthropic", "openai-chat", "openai-responses", "google"] as const)(
       "calls the model in the %s format",
       async (format) => {
         const provider = await provide([says("correct")]);
-        const judgement = checked(await judge(await reach(provider, format)).judge(ITEM, never));
-        expect(judgement).toEqual({
+        const judgment = checked(await judge(await reach(provider, format)).judge(ITEM, never));
+        expect(judgment).toEqual({
           model: MODELS[format],
           baseUrl: null,
           protocol: "verdict",
@@ -156,8 +156,8 @@ describe("openJudge", () => {
 
     test("retries a busy model", async () => {
       const provider = await provide([{ fail: "status", status: 529 }, { fail: "reset" }, says("partly")]);
-      const judgement = await judge(await reach(provider)).judge(ITEM, never);
-      expect(judgement.verdict).toBe("partly");
+      const judgment = await judge(await reach(provider)).judge(ITEM, never);
+      expect(judgment.verdict).toBe("partly");
       expect(provider.requests).toHaveLength(3);
     });
 
@@ -254,13 +254,13 @@ describe("openJudge", () => {
       const verdicts = ["correct", "wrong", "correct"];
       const provider = await provide(verdicts.map((verdict) => says(verdict, verdict)));
       const model = await reach(provider);
-      const judgement = checked(await judge(model, { votes: 3 }).judge(ITEM, never));
-      expect(judgement.costUsd).toBeCloseTo(0.3, 12);
-      expect(judgement).toMatchObject({ verdict: "correct", agreement: 2 / 3, votes: 3 });
-      expect(judgement.cast.map(({ verdict }) => verdict).sort()).toEqual(["correct", "correct", "wrong"]);
+      const judgment = checked(await judge(model, { votes: 3 }).judge(ITEM, never));
+      expect(judgment.costUsd).toBeCloseTo(0.3, 12);
+      expect(judgment).toMatchObject({ verdict: "correct", agreement: 2 / 3, votes: 3 });
+      expect(judgment.cast.map(({ verdict }) => verdict).sort()).toEqual(["correct", "correct", "wrong"]);
       const again = await judge(model, { votes: 3 }).judge(ITEM, never);
       expect(again.cast.map(({ verdict, cached }) => [verdict, cached])).toEqual(
-        judgement.cast.map(({ verdict }) => [verdict, true]),
+        judgment.cast.map(({ verdict }) => [verdict, true]),
       );
       expect(provider.requests).toHaveLength(3);
     });
@@ -283,9 +283,9 @@ describe("openJudge", () => {
     ])("leaves the answer unscored after %s, and calls the model again the next time", async (_, answer, reason) => {
       const provider = await provide([answer, says("correct")]);
       const model = await reach(provider);
-      const judgement = checked(await judge(model).judge(ITEM, never));
-      expect(judgement).toMatchObject({ verdict: null, agreement: null });
-      expect(judgement.reason).toMatch(reason);
+      const judgment = checked(await judge(model).judge(ITEM, never));
+      expect(judgment).toMatchObject({ verdict: null, agreement: null });
+      expect(judgment.reason).toMatch(reason);
       expect((await judge(model).judge(ITEM, never)).verdict).toBe("correct");
     });
 
@@ -317,8 +317,8 @@ describe("openJudge", () => {
       ["I don't know if that is correct", "I could not find any emails about it.", "I don't know", "correct"],
     ])("does not call the model for %s", async (_, answer, gold, verdict) => {
       const provider = await provide([]);
-      const judgement = checked(await judge(await reach(provider)).judge({ ...ITEM, gold, answer }, never));
-      expect(judgement).toMatchObject({ verdict, cast: [], costUsd: 0 });
+      const judgment = checked(await judge(await reach(provider)).judge({ ...ITEM, gold, answer }, never));
+      expect(judgment).toMatchObject({ verdict, cast: [], costUsd: 0 });
       expect(provider.requests).toHaveLength(0);
     });
 
@@ -634,13 +634,13 @@ describe("judgeSettings", () => {
 });
 
 describe("JudgeShortfall", () => {
-  const judgement = (verdict: Verdict | null) => ({ verdict, reason: "it was down" }) as Judgement;
+  const judgment = (verdict: Verdict | null) => ({ verdict, reason: "it was down" }) as Judgment;
 
   it("reports only answers without a verdict", () => {
     const shortfall = new JudgeShortfall();
-    shortfall.add(judgement("correct"));
+    shortfall.add(judgment("correct"));
     expect(shortfall.text("openai/x")).toBeNull();
-    shortfall.add(judgement(null));
+    shortfall.add(judgment(null));
     expect(shortfall.text("openai/x")).toBe("art-e: the judge openai/x gave no verdict on 1 of 2 answers: it was down");
   });
 });

@@ -1,7 +1,7 @@
-import type { Judgement, Verdict } from "../../src/traces/judgement.js";
+import type { Judgment, Verdict } from "../../src/traces/judgment.js";
 
 /** Returns a judgment of an answer. */
-export function judged(verdict: Verdict | null, changes: Partial<Judgement> = {}): Judgement {
+export function judged(verdict: Verdict | null, changes: Partial<Judgment> = {}): Judgment {
   return {
     model: "acme/judge",
     baseUrl: null,

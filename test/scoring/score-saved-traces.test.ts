@@ -6,7 +6,7 @@ import { scoreRun } from "../../src/runs/score-traces.js";
 import { promptHash } from "../../src/scoring/judge.js";
 import { RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName } from "../../src/scoring/scorers.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
-import type { Judge, JudgeSettings, Verdict } from "../../src/traces/judgement.js";
+import type { Judge, JudgeSettings, Verdict } from "../../src/traces/judgment.js";
 import { acquireRunLock } from "../../src/traces/run-lock.js";
 import { getRun } from "../../src/traces/runs-store.js";
 import { copyOf, demoSet, never, openDemo, type TestDb } from "../runs/demo-setup.js";

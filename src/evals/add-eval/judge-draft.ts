@@ -4,7 +4,7 @@ import { UserError } from "../../platform/errors.js";
 import type { Db } from "../../store/open-store.js";
 import { questionOf } from "../../tasks/question.js";
 import { isDontKnow } from "../../text/abstention.js";
-import type { JudgeExample, JudgeSettings } from "../../traces/judgement.js";
+import type { JudgeExample, JudgeSettings } from "../../traces/judgment.js";
 import { getRun } from "../../traces/runs-store.js";
 import { criterionSentence, modeFlag } from "../criteria.js";
 import { BY_PERSON, type EvalDraft } from "../definition.js";

@@ -5,7 +5,7 @@ import { isJudgedBy } from "../../scoring/judge.js";
 import { JUDGE_CONCURRENCY } from "../../scoring/judge-settings.js";
 import { canBeRetried } from "../../tasks/ending.js";
 import { questionOf } from "../../tasks/question.js";
-import type { Judge, Judgement } from "../../traces/judgement.js";
+import type { Judge, Judgment } from "../../traces/judgment.js";
 import type { EvaluatedTrace } from "../definition.js";
 import type { MeasuredOutcome } from "../eval-outcome.js";
 
@@ -28,9 +28,9 @@ export function runJudge(
     const start = performance.now();
     const stored = reuse && trace.judge !== null && isJudgedBy(trace.judge, judge.settings) ? trace.judge : null;
     const { question, answer: gold } = task;
-    const judgement = stored ?? (await judge.judge({ question, gold, answer: trace.answer }, signal));
+    const judgment = stored ?? (await judge.judge({ question, gold, answer: trace.answer }, signal));
     signal.throwIfAborted();
-    return outcomeOf(judgement, performance.now() - start);
+    return outcomeOf(judgment, performance.now() - start);
   };
   return pLimit(JUDGE_CONCURRENCY).map([...traces], async (trace) => {
     const outcome = await run(trace);
@@ -43,7 +43,7 @@ function notJudged(reason: string): MeasuredOutcome {
   return { score: null, reason, error: null, ms: 0, costUsd: 0 };
 }
 
-function outcomeOf({ verdict, reason, costUsd }: Judgement, ms: number): MeasuredOutcome {
+function outcomeOf({ verdict, reason, costUsd }: Judgment, ms: number): MeasuredOutcome {
   if (verdict === null) return { score: null, reason: "", error: reason, ms, costUsd };
   return { score: verdict === "correct" ? 1 : 0, reason: `${verdict}: ${reason}`, error: null, ms, costUsd };
 }

@@ -8,7 +8,7 @@ import { argumentsOf, type ForcedReply, forcedToolCall, type Model, type ModelRe
 import { delimitUntrusted } from "../../models/untrusted-text.js";
 import { compact } from "../../platform/optional-values.js";
 import { type EarlierCall, earlierCalls } from "../../traces/earlier-calls.js";
-import type { PromptVariant } from "../../traces/judgement.js";
+import type { PromptVariant } from "../../traces/judgment.js";
 import { askedOf } from "../../traces/trace.js";
 import type { EvalOf, EvaluatedTrace } from "../definition.js";
 import { failedOutcome, type MeasuredOutcome } from "../eval-outcome.js";

@@ -3,7 +3,7 @@ import type { AppContext } from "../../platform/app-context.js";
 import { yieldBetween } from "../../platform/batches.js";
 import { quantile } from "../../statistics/quantile.js";
 import type { Db } from "../../store/open-store.js";
-import type { PromptVariant } from "../../traces/judgement.js";
+import type { PromptVariant } from "../../traces/judgment.js";
 import { sumCost } from "../../traces/task-result.js";
 import { criterionSentence } from "../criteria.js";
 import type { Contradiction, EvalTest, EvaluatedTrace, StoredEval } from "../definition.js";

@@ -30,7 +30,7 @@ const BROAD: Weighting = { length: 0.75, idf: 1.5 };
 
 /**
  * A query is broad if the ten best emails contain most of it. Below the first value, a query is specific, and above the
- * second, it is broad. Fitted on topical queries with human judgements and on the tuning half of fixtures/search.
+ * second, it is broad. Fitted on topical queries with human judgments and on the tuning half of fixtures/search.
  */
 const BREADTH: readonly [specific: number, broad: number] = [0.3, 0.7];
 const BREADTH_DEPTH = 10;

@@ -10,7 +10,7 @@ import { presentProperties } from "../../platform/optional-values.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import { isScorerName, SCORERS } from "../../scoring/scorers.js";
 import { canBeRetried } from "../../tasks/ending.js";
-import type { Verdict } from "../../traces/judgement.js";
+import type { Verdict } from "../../traces/judgment.js";
 import type { RunRow } from "../../traces/runs-store.js";
 import { sumCost, sumUsage, timesOf } from "../../traces/task-result.js";
 import { askedOf, type ToolCallRecord, type Turn } from "../../traces/trace.js";

@@ -5,7 +5,7 @@ import { presentProperties } from "../../platform/optional-values.js";
 import { NamedCounts } from "../../statistics/intervals.js";
 import { ENDINGS, type Ending } from "../../tasks/ending.js";
 import { gradeSchema, questionSchema, suiteTaskFactsSchema } from "../../tasks/question.js";
-import { judgementSchema } from "../../traces/judgement.js";
+import { judgmentSchema } from "../../traces/judgment.js";
 import { type ToolCallRecord, type Trace, type Turn, toolCallRecordSchema } from "../../traces/trace.js";
 import { stepsOf } from "../../traces/trace-steps.js";
 import { DescribedTools, type ImportedTrace, type ImportSource, NO_GOLD, notUsable } from "../imported-trace.js";
@@ -127,7 +127,7 @@ function toTrace(spans: TraceSpans): ImportedTrace {
   const grade = jsonOf(attributes, "art_e.grade", gradeSchema);
   if (runId !== undefined) {
     const epoch = Math.max(1, countOf(attributes, "art_e.epoch") ?? 1);
-    const judge = jsonOf(attributes, "art_e.judge", judgementSchema) ?? null;
+    const judge = jsonOf(attributes, "art_e.judge", judgmentSchema) ?? null;
     const ofRun = { ...fields, runId, epoch, judge };
     if (question !== undefined) return { kind: "question", ...ofRun, taskId: question.id, task: question };
     if (suiteTask !== undefined && grade !== undefined) {

@@ -19,7 +19,7 @@ export interface Judge {
     item: Omit<JudgeCase, "answer"> & { readonly answer: string | null },
     signal: AbortSignal,
     calls?: TaskCalls,
-  ): Promise<Judgement>;
+  ): Promise<Judgment>;
 }
 
 /** Verdicts from the strictest to the mildest. If votes are tied, the strictest verdict wins. */
@@ -82,7 +82,7 @@ const voteSchema = z.object({
 
 export type Vote = z.output<typeof voteSchema>;
 
-export const judgementSchema = judgeSettingsSchema.omit({ examples: true }).extend({
+export const judgmentSchema = judgeSettingsSchema.omit({ examples: true }).extend({
   promptHash: z.string().describe("Start of the SHA-256 of the judge's instructions and examples."),
   verdict: z
     .enum(VERDICTS)
@@ -100,4 +100,4 @@ export const judgementSchema = judgeSettingsSchema.omit({ examples: true }).exte
   costUsd: z.number().nullable().describe("US dollars, or null if unknown."),
 });
 
-export type Judgement = z.output<typeof judgementSchema>;
+export type Judgment = z.output<typeof judgmentSchema>;
