@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { ENRON, needs, slow } from "../../machine-requirements.js";
 import {
   addressOf,
@@ -152,6 +152,7 @@ it(
 );
 
 it("a busy server has more time for its answers than for the connection", async () => {
+  onTestFinished(stop);
   const url = await serve("--no-save");
   const program = `import art_e_trl
 art_e_trl.CONNECT_SECONDS = 0.2
@@ -166,7 +167,6 @@ print(art_e_trl.MailEnvironment().reset(**row).split("\\n")[0])`;
   const { code, stdout, stderr } = await trainer.ended;
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain(demoQuestions[0]?.question);
-  await stop();
 });
 
 describe("art-e env client", () => {
