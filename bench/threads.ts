@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openMailLookup } from "../src/mail/mail-lookup.js";
-import { subjectKey } from "../src/mail/threads/subject-key.js";
+import { subjectKey } from "../src/mail/subject.js";
 import { openThreads } from "../src/mail/threads.js";
 import { type Db, openStore } from "../src/store/open-store.js";
 import { share, table } from "../src/text/format.js";

@@ -17,7 +17,8 @@ import type { ToolCallRecord, Turn } from "../traces/trace.js";
 import type { Agent, AgentSettings } from "./agent.js";
 import type { AgentBackend, AgentTask, CallResult } from "./agent-backend.js";
 import { renderPrompt } from "./prompt-template.js";
-import { endingOfAnswer, type Rollout, readAnswer, refusalReason, type Transcript } from "./rollout.js";
+import { readAnswer } from "./rollout/answer-text.js";
+import { endingOfAnswer, type Rollout, refusalReason, type Transcript } from "./rollout.js";
 import { toolResultsFor, toolResultText } from "./tool-result-text.js";
 
 /** An agent of this program, with the model and tools that it uses for a task. */

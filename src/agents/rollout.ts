@@ -1,7 +1,5 @@
 // The result of an agent's work on a task: messages, answer, sources and ending, before anything is scored.
-import { z } from "zod";
 import type { Completion, Message } from "../models/model.js";
-import { parseJsonOrNull } from "../platform/json.js";
 import type { Ending } from "../tasks/ending.js";
 import { isDontKnow } from "../text/abstention.js";
 import type { ToolCallRecord, Turn } from "../traces/trace.js";
@@ -34,23 +32,6 @@ export function rolloutOf(transcript: Transcript, answer: string, sources: reado
 
 export function endingOfAnswer(answer: string, sources: readonly string[]): Ending {
   return isDontKnow(answer) && sources.length === 0 ? "dont_know" : "answered";
-}
-
-/** An external agent's answer. */
-export const answerSchema = z.object({
-  answer: z.string(),
-  sources: z
-    .array(z.string())
-    .nullish()
-    .transform((sources) => sources ?? []),
-});
-
-/** Returns the text, or the answer and sources if it is bare or fenced JSON: `{"answer": "...", "sources": [...]}`. */
-export function readAnswer(content: string): z.output<typeof answerSchema> {
-  const text = content.trim();
-  const [, fenced = text] = /^```(?:json)?[^\S\n]*\n([\s\S]*?)```$/.exec(text) ?? [];
-  const read = answerSchema.safeParse(fenced.trim().startsWith("{") ? parseJsonOrNull(fenced) : null);
-  return read.success ? { ...read.data, answer: read.data.answer.trim() } : { answer: text, sources: [] };
 }
 
 /** Returns a refusal's reason for the trace, consisting of the provider's finish reason and the reply's text. */

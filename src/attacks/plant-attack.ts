@@ -1,7 +1,7 @@
 // Makes the hostile emails of a task, or harmless ones of the same shape. They depend only on the task, its epoch and
 // the kind, so that a resumed run, a repeat and the workers of a queue plant the same ones.
 import { createHash } from "node:crypto";
-import { plainSubject } from "../mail/email.js";
+import { plainSubject } from "../mail/subject.js";
 import { seededRandom } from "../statistics/seeded-random.js";
 import { ATTACK_KINDS, type Attack, type AttackKind, type PlantedEmail } from "../tasks/attack.js";
 import type { Question } from "../tasks/question.js";

@@ -1,6 +1,6 @@
 // The features that rule evals can bound: numbers measured on a trace, without its scores, verdict and gold answer.
 // Exported traces and the traces that evals in Python and TypeScript receive contain their values.
-import { plainSubject } from "../mail/email.js";
+import { plainSubject } from "../mail/subject.js";
 import { UserError } from "../platform/errors.js";
 import { isJsonObject, type JsonObject, type JsonValue, parseJsonOrNull } from "../platform/json.js";
 import type { Ending } from "../tasks/ending.js";

@@ -119,11 +119,6 @@ export function ownText(body: string): string {
   return mayQuote ? withoutQuotations(body) : body.trim();
 }
 
-/** Removes Re:, Fw: and Fwd: from a subject. */
-export function plainSubject(subject: string): string {
-  return subject.replace(/^(\s*(re|fwd?)\s*:)+/i, "").trim();
-}
-
 /** Removes the angle brackets from a Message-ID. Both spellings are in use. */
 export function bareMessageId(messageId: string): string {
   return messageId.trim().replace(/^<|>$/g, "");

@@ -1,5 +1,5 @@
 // Runs as CSV: tables of their figures, and one line per task.
-import { BYTE_ORDER_MARK, type Cell, csvLineOf } from "../platform/files.js";
+import { BYTE_ORDER_MARK, type Cell, csvLineOf } from "../platform/csv.js";
 import { TASK_COLUMNS, type TaskResultRow, toCell } from "../trace-formats/tables.js";
 import { SLICES } from "../traces/task-slices.js";
 import type { Figure, ReportHead, RunFigures, ScoreMeaning, SuiteFigures } from "./report-data.js";

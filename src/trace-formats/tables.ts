@@ -1,6 +1,6 @@
 // The tables of a run (tasks, turns, tool calls, questions), written as CSV, JSON Lines or Parquet.
 import { join } from "node:path";
-import { type Cell, csvLineOf } from "../platform/files.js";
+import { type Cell, csvLineOf } from "../platform/csv.js";
 import type { JsonValue } from "../platform/json.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { isFailure } from "../tasks/ending.js";

@@ -10,7 +10,8 @@ import type { Usage } from "../../models/usage.js";
 import { definedProperties } from "../../platform/optional-values.js";
 import { redact } from "../../platform/secrets.js";
 import { type AgentBackend, type AgentTask, mailboxOf } from "../agent-backend.js";
-import { readAnswer, refusalReason, rolloutOf } from "../rollout.js";
+import { readAnswer } from "../rollout/answer-text.js";
+import { refusalReason, rolloutOf } from "../rollout.js";
 
 /** An agent that an OpenAI-compatible server offers as a model. It runs its own tools. */
 interface EndpointAgent {

@@ -10,7 +10,8 @@ import { presentProperties } from "../../platform/optional-values.js";
 import { redact, redactJson } from "../../platform/secrets.js";
 import { ENDINGS, type Ending, isFailure } from "../../tasks/ending.js";
 import { type AgentBackend, type AgentTask, mailboxOf } from "../agent-backend.js";
-import { answerSchema, endingOfAnswer, type Rollout, type Transcript } from "../rollout.js";
+import { answerSchema } from "../rollout/answer-text.js";
+import { endingOfAnswer, type Rollout, type Transcript } from "../rollout.js";
 
 export interface PlaygroundApiAgent {
   /** Base URL without `/api` or a trailing slash. */

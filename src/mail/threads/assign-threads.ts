@@ -11,7 +11,7 @@
  *
  * A thread therefore depends only on earlier mail: no later email can join two threads or change an earlier one's.
  */
-import { subjectKey } from "./subject-key.js";
+import { subjectKey } from "../subject.js";
 
 export interface ThreadedMail {
   readonly id: number;

@@ -1,6 +1,7 @@
 // The kinds of tasks that ask for actions. Each makes one task from the emails of a mailbox, with a goal that follows
 // from the emails by a rule that the task states. A task never depends on an opinion.
-import { type Email, plainSubject } from "../../mail/email.js";
+import type { Email } from "../../mail/email.js";
+import { plainSubject } from "../../mail/subject.js";
 import { NO_GOAL } from "../../scoring/goal-match.js";
 import type { Goal, OutgoingEmail, WantedEmail } from "../../tasks/mailbox-changes.js";
 

@@ -1,6 +1,7 @@
 // Lets a model write questions about a batch of emails, and checks what its drafts cite.
 import { z } from "zod";
-import { bareMessageId, type Email, formatMail, plainSubject } from "../../mail/email.js";
+import { bareMessageId, type Email, formatMail } from "../../mail/email.js";
+import { plainSubject } from "../../mail/subject.js";
 import { argumentsOf, type ForcedReply, forcedToolCall, type ModelRequest } from "../../models/model.js";
 import { delimitUntrusted } from "../../models/untrusted-text.js";
 import { chunk } from "../../platform/batches.js";

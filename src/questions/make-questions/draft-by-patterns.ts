@@ -1,5 +1,6 @@
 // Drafts questions without a model: finds values in emails and fills them into templates.
-import { type Email, ownText, plainSubject } from "../../mail/email.js";
+import { type Email, ownText } from "../../mail/email.js";
+import { plainSubject } from "../../mail/subject.js";
 import { NamedCounts } from "../../statistics/intervals.js";
 import { contentWords, splitPassages, stemsOf } from "../../text/passages.js";
 import { personName, type QuestionDraft } from "./draft-by-model.js";

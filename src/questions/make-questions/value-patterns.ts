@@ -1,5 +1,5 @@
 // Finds dates, amounts, phone numbers and similar values in emails, and the topic of an email, for template questions.
-import { plainSubject } from "../../mail/email.js";
+import { plainSubject } from "../../mail/subject.js";
 import { MONTH_NAMES, NUMBER, parseDatesAndTimes } from "../../text/dates-and-numbers.js";
 import { contentWords, stemsOf } from "../../text/passages.js";
 import type { QuestionKind } from "../provenance.js";

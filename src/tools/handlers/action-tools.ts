@@ -2,7 +2,7 @@
 // MailboxState, and nothing is ever sent. The verbs follow Gmail's MCP server (create_draft, list_drafts, label_*), and
 // `move` and the reply and forward arguments of drafts follow Microsoft Graph.
 import { z } from "zod";
-import { plainSubject } from "../../mail/email.js";
+import { plainSubject } from "../../mail/subject.js";
 import type { JsonValue } from "../../platform/json.js";
 import { findReadableMail, type Mailbox, type ReadableMail, type ToolError, toolError } from "../mailbox.js";
 import { DRAFTS, INBOX, type MailboxState, outgoingFields, SENT } from "../mailbox-state.js";
