@@ -40,7 +40,7 @@ export function newChatTrace(
     state,
     ...chat
   }: Pick<ChatTrace, "sessionId" | "agentId" | "agentVersion" | "model" | "maxTurns"> &
-    Pick<ChatTrace, "question" | "historyLength"> & {
+    Pick<ChatTrace, "question" | "historyLength" | "repeats"> & {
       readonly binding: MailboxBinding;
       readonly state: MailboxState | undefined;
     },

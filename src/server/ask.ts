@@ -68,6 +68,7 @@ export function ask(
           instructions: null,
           binding: { inbox, queryDate: options.before === undefined ? null : dayBefore(options.before) },
           timeoutMs: settings.taskTimeoutMs,
+          repeated: null,
         },
       );
       const turn = await answer(onEvent, context.signal);

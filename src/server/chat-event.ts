@@ -37,12 +37,14 @@ export const chatEventSchema = z.discriminatedUnion("type", [
     errorCode: z.string(),
     recoverable: z.boolean(),
   }),
-  // `actions` is what the agent has changed in the mailbox since the chat began.
+  // `actions` is what the agent has changed in the mailbox since the chat began. `repeats` is the trace that the chat
+  // repeats.
   z.object({
     type: z.literal("session-info"),
     sessionId: id,
     traceId: id,
     actions: mailboxChangesSchema.optional(),
+    repeats: id.optional(),
   }),
   // Attempt `attempt` at a model call failed. The next one starts after `waitMs`.
   z.object({ type: z.literal("retry"), attempt: z.number().int(), reason: z.string(), waitMs: z.number() }),

@@ -1,5 +1,5 @@
 // The resources that all chats of a process share.
-import { baseUrlOf, connectionOf } from "../models/connections.js";
+import { baseUrlOf, connectionOf, refuseStoredAddress } from "../models/connections.js";
 import { DEFAULT_MODEL, PROVIDERS, type Provider } from "../models/model-names.js";
 import { noteReplies } from "../models/open-model.js";
 import { type GivenExtras, openExtras, recordedExtras } from "../models/request-extras.js";
@@ -12,7 +12,7 @@ import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import { type LiveOptions, type LiveTraces, openLiveTraces } from "../trace-formats/otlp-live.js";
 import type { ChatLimits } from "./chat-limits.js";
-import { ServedModels } from "./openai/served-models.js";
+import { type RecordedServer, ServedModels } from "./openai/served-models.js";
 
 /** Resources shared by all chats of a process. */
 export interface ChatServices {
@@ -40,9 +40,13 @@ export async function withChatServices<T>(
 ): Promise<T> {
   const { env } = settings;
   const extras = openExtras(recordedExtras(options), options, env);
-  const endpointOf = (provider: Provider) => {
-    const baseUrl = baseUrlOf(provider, undefined, env, "the same variable in the environment itself");
-    return connectionOf(provider, { baseUrl, wireApi: null, timeoutMs: modelCallMs, extras }, env);
+  const endpointOf = (provider: Provider, recorded?: RecordedServer) => {
+    if (recorded !== undefined) refuseStoredAddress(provider, recorded.baseUrl, env);
+    const { baseUrl, wireApi } = recorded ?? {
+      baseUrl: baseUrlOf(provider, undefined, env, "the same variable in the environment itself"),
+      wireApi: null,
+    };
+    return connectionOf(provider, { baseUrl, wireApi, timeoutMs: modelCallMs, extras }, env);
   };
   // Refuses a URL that must not receive its key at startup instead of at the first chat.
   for (const provider of PROVIDERS) endpointOf(provider);

@@ -316,6 +316,22 @@ export const traceDetailsShape = traceLineShape.omit({ rating: true, score: true
   trace: z.looseObject({ traceId: z.string() }).meta({ description: "Trace in the format of export-traces" }),
 });
 
+export const repeatShape = z.strictObject({
+  trace_id: z.string(),
+  agent_id: z.string(),
+  agent_version: z.number().int(),
+  model: z.string(),
+  base_url: z.string().nullable().meta({ description: "Recorded model server, or null for the default" }),
+  prompt: z.string(),
+  settings: settingsShape,
+  inbox: z.string().nullable(),
+  query_date: z.string().nullable(),
+  question: z.string(),
+});
+
+/** The recorded agent and question of a trace, as the playground repeats them. */
+export type RepeatJson = z.output<typeof repeatShape>;
+
 /** The complete `trace`. The schema does not repeat the documentation of export-traces. */
 export type TraceDetailsJson = Omit<z.output<typeof traceDetailsShape>, "trace"> & {
   readonly trace: Trace | ChatTrace;

@@ -181,6 +181,12 @@ export const chatTraceSchema = traceSchema
       .describe("What the agent has changed in the mailbox since the chat began. Absent if nothing changed."),
     /** Number of messages from earlier chats, between the system prompt and the question. */
     historyLength: z.number().int().nonnegative(),
+    repeats: z
+      .string()
+      .exactOptional()
+      .describe(
+        "Trace that this chat repeats, with its agent version and settings. The scores use its gold answer if the question is the same.",
+      ),
   });
 
 export type ChatTrace = z.output<typeof chatTraceSchema>;

@@ -59,10 +59,10 @@ export async function startDemoServer(changes: Changes = {}): Promise<DemoServer
       version: "1.2.3",
       resources: { mailbox: openMailbox(test.db), outside },
       models: new ServedModels(
-        (provider) => ({
+        (provider, recorded) => ({
           apiKey: null,
-          baseUrl: provider === "openai" ? (changes.modelServer ?? null) : null,
-          wireApi: null,
+          baseUrl: recorded?.baseUrl ?? (provider === "openai" ? (changes.modelServer ?? null) : null),
+          wireApi: recorded?.wireApi ?? null,
           timeoutMs: 60_000,
         }),
         "offline/baseline",

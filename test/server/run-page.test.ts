@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { saveCurrentVersion } from "../../src/agents/registry-store.js";
 import { splitPassages } from "../../src/text/passages.js";
 import { deleteRun, setRunName } from "../../src/traces/runs-store.js";
 import { TestBrowser } from "../browser.js";
@@ -22,6 +23,7 @@ describe("pages on the server", { ...needs("browser"), timeout: 120_000 }, () =>
       .get() as typeof gold;
     passage = splitPassages(gold.body).at(-1) ?? "";
     const withGold = { message_ids: [gold.message_id], answer: passage };
+    saveCurrentVersion(demo.db, "email-search");
     saveSynthetic(demo.db, { id: "run_a", tasks: 60, model: "acme/best", skill: 0.9, price: 0.004 });
     saveSynthetic(demo.db, {
       id: "run_b",
@@ -88,8 +90,8 @@ describe("pages on the server", { ...needs("browser"), timeout: 120_000 }, () =>
     expect(await page.getByRole("dialog").textContent()).toContain("1 of 60");
     await page.keyboard.press("j");
     await page.getByRole("dialog").getByText("2 of 60").waitFor();
-    await page.getByRole("dialog").getByRole("link", { name: "Ask again" }).click();
-    expect(await page.getByLabel("Agent", { exact: true }).inputValue()).toBe("baseline");
+    await page.getByRole("dialog").getByRole("link", { name: "Open in playground" }).click();
+    expect(await page.getByLabel("Agent", { exact: true }).inputValue()).toBe("email-search");
     expect(await page.getByLabel("Question").inputValue()).toMatch(/^What .* did I agree with/);
     expect(wrong()).toEqual([]);
   });
@@ -180,7 +182,7 @@ describe("pages on the server", { ...needs("browser"), timeout: 120_000 }, () =>
       .first()
       .waitFor();
     await page.getByRole("link", { name: "Label this trace" }).waitFor();
-    await page.getByRole("link", { name: "Ask again" }).click();
+    await page.getByRole("link", { name: "Open in playground" }).click();
     expect(await page.getByLabel("Question").inputValue()).toMatch(/^What .* did I agree with/);
     expect(await page.getByLabel("Date").inputValue()).toMatch(/^200\d-0\d-11$/);
   });

@@ -1,5 +1,7 @@
 // Sessions: admits a chat to the server and binds it to its agent, mailbox and date, also across several messages.
 import { randomUUID } from "node:crypto";
+import type { Agent } from "../../agents/agent.js";
+import { checkPrompt } from "../../agents/prompt-template.js";
 import { getAgent } from "../../agents/registry-store.js";
 import { resolveInbox } from "../../mail/mail-lookup.js";
 import type { Message } from "../../models/model.js";
@@ -7,6 +9,7 @@ import { UserError } from "../../platform/errors.js";
 import { getSession, type MailboxBinding, sessionActions, sessionMessages } from "../../traces/chats-store.js";
 import type { ChatServices } from "../chat-services.js";
 import { type AnsweredChat, openChat, saveScored } from "./chat-turn.js";
+import { repeatedTask } from "./repeated-task.js";
 import type { OnChatEvent } from "./stream-events.js";
 
 /** A request for a chat through any of the APIs. */
@@ -23,6 +26,8 @@ export interface ChatRequest {
   readonly maxTurns?: number | null | undefined;
   readonly modelProvider?: string | null | undefined;
   readonly modelId?: string | null | undefined;
+  /** The trace whose question, agent version, settings and model the chat repeats, and a prompt instead of its own. */
+  readonly repeats?: { readonly traceId: string; readonly prompt: string | null } | null;
 }
 
 /** A chat that was admitted and has its model and tools. */
@@ -40,15 +45,20 @@ export interface Chat {
 /** Runs all checks that can lead to the refusal of a chat, before the first byte of a response is sent. */
 export async function prepareChat(services: ChatServices, request: ChatRequest): Promise<Chat> {
   const { db, models, chats, resources, chatTimeoutMs, live } = services;
-  const stored = getAgent(db, request.agentId);
-  const { maxTurns = null } = request;
+  const repeated = request.repeats ? repeatedTask(db, request.repeats.traceId) : null;
+  const stored = repeated === null ? getAgent(db, request.agentId) : repeatingAgent(repeated.agent, request);
+  const { maxTurns = null, modelProvider = null, modelId = null } = request;
   const agent = maxTurns === null ? stored : { ...stored, settings: { ...stored.settings, maxTurns } };
-  const model = await models.get(agent, request.modelProvider ?? undefined, request.modelId ?? undefined);
+  // Another model does not belong to the recorded server.
+  const isRecorded = repeated?.modelServer && modelProvider === null && (modelId ?? repeated.model) === repeated.model;
+  const model = isRecorded
+    ? await models.get(agent, undefined, repeated.model, repeated.modelServer)
+    : await models.get(agent, modelProvider ?? undefined, modelId ?? repeated?.model);
   // Nothing waits between here and the admission, so that no other chat of the session can end in between.
   const session = chooseSession(services, request);
   const { sessionId } = session;
   const { question, instructions } = request;
-  const message = { ...session, agent, model, question, instructions, timeoutMs: chatTimeoutMs };
+  const message = { ...session, agent, model, question, instructions, timeoutMs: chatTimeoutMs, repeated };
   const answerMessage = openChat(db, resources, message);
   const slot = chats.admit(sessionId);
   return {
@@ -57,7 +67,7 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
     async answer(onEvent) {
       try {
         const turn = await answerMessage(onEvent, slot.signal);
-        const trace = await saveScored(db, turn.trace);
+        const trace = await saveScored(db, turn.trace, repeated);
         live?.add(trace);
         return { ...turn, trace };
       } finally {
@@ -65,6 +75,17 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
       }
     },
   };
+}
+
+/** Returns the recorded agent, with the prompt of the request. */
+function repeatingAgent(agent: Agent, { agentId, repeats }: ChatRequest): Agent {
+  if (agent.id !== agentId) {
+    const hint = `The trace belongs to agent "${agent.id}".`;
+    throw new UserError("agent_of_trace", `Trace "${repeats?.traceId}" is not from agent "${agentId}".`, hint);
+  }
+  const prompt = repeats?.prompt ?? agent.prompt;
+  checkPrompt(prompt);
+  return { ...agent, prompt };
 }
 
 /**

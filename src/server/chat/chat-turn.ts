@@ -14,12 +14,13 @@ import { withEvals } from "../../runs/score-traces.js";
 import type { Db } from "../../store/open-store.js";
 import { isFailure } from "../../tasks/ending.js";
 import type { MailboxChanges } from "../../tasks/mailbox-changes.js";
-import { loadTools } from "../../tools/load-tools.js";
+import { loadTools, toTool } from "../../tools/load-tools.js";
 import { MailboxState } from "../../tools/mailbox-state.js";
 import type { Tool } from "../../tools/tool.js";
 import type { ToolResources } from "../../tools/tool-handler.js";
 import { type MailboxBinding, saveChat } from "../../traces/chats-store.js";
 import type { ChatTrace } from "../../traces/trace.js";
+import { type RepeatedTask, scoreRepeatedTask } from "./repeated-task.js";
 import { type OnChatEvent, streamEvents } from "./stream-events.js";
 
 /** A message to an agent, and its binding and limits. */
@@ -36,6 +37,8 @@ interface ChatMessage {
   /** What earlier messages of the chat changed in the mailbox. */
   readonly earlierActions?: MailboxChanges | undefined;
   readonly timeoutMs: number;
+  /** The task whose agent version answers, or null for the current version. */
+  readonly repeated: RepeatedTask | null;
 }
 
 export interface AnsweredChat {
@@ -54,8 +57,9 @@ export function openChat(
   resources: ToolResources,
   message: ChatMessage,
 ): (onEvent: OnChatEvent | null, signal: AbortSignal) => Promise<AnsweredChat> {
-  const agentVersion = saveCurrentVersion(db, message.agent.id);
-  const tools = loadTools(db, message.agent.id, resources);
+  const { agent, repeated } = message;
+  const agentVersion = repeated?.agentVersion ?? saveCurrentVersion(db, agent.id);
+  const tools = repeated?.tools.map((tool) => toTool(tool, resources)) ?? loadTools(db, agent.id, resources);
   return (onEvent, signal) => answer({ ...message, agentVersion, tools }, onEvent, signal);
 }
 
@@ -97,6 +101,7 @@ async function answer(
       binding,
       state,
       historyLength: history.length,
+      ...definedProperties({ repeats: message.repeated?.trace.traceId }),
     },
     attempted,
   );
@@ -105,19 +110,20 @@ async function answer(
 }
 
 /**
- * Saves a chat with the scores of the evals in use. Excludes evals that see the gold answer, which chats do not have,
- * and rubrics, because each chat would then cost a model call.
+ * Saves a chat with its scores: those of the task that it repeats, or those of the evals in use. Without a task, evals
+ * that see the gold answer are excluded. Rubrics always are, because each chat would then cost a model call.
  */
-export async function saveScored(db: Db, trace: ChatTrace): Promise<ChatTrace> {
-  const scored = isFailure(trace.ending) ? trace : await scoreChat(db, trace);
+export async function saveScored(db: Db, trace: ChatTrace, repeated: RepeatedTask | null = null): Promise<ChatTrace> {
+  const scored = isFailure(trace.ending) ? trace : await scoreChat(db, trace, repeated);
   saveChat(db, scored);
   return scored;
 }
 
-async function scoreChat(db: Db, trace: ChatTrace): Promise<ChatTrace> {
-  const evals = evalsWithoutModels(
-    listEvals(db).filter(({ status, definition }) => status === "active" && !definition.reference),
-  );
+async function scoreChat(db: Db, trace: ChatTrace, repeated: RepeatedTask | null): Promise<ChatTrace> {
+  const active = listEvals(db).filter(({ status }) => status === "active");
+  const asTask = repeated && (await scoreRepeatedTask(db, trace, repeated, evalsWithoutModels(active)));
+  if (asTask !== null) return asTask;
+  const evals = evalsWithoutModels(active.filter(({ definition }) => !definition.reference));
   // The chat has been answered, so it is scored even if the caller has disconnected.
   const [outcomes = []] = await evals.run([trace], NEVER);
   return withEvals(trace, evals.definitions, outcomes);

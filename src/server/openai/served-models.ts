@@ -25,13 +25,17 @@ const EXAMPLES: Readonly<Partial<Record<Provider, string>>> = { ...ANSWERING_MOD
 /** High, because chats are limited separately, and a call that hangs must not block calls of other chats. */
 const MAX_CALLS = 1_000;
 
+/** The model server of a run. `baseUrl` is null for the provider's own server. */
+export type RecordedServer = Pick<EndpointSettings, "baseUrl" | "wireApi">;
+
 /** The models that chats can use: models of providers with a key, and the offline baseline. */
 export class ServedModels {
   private readonly open = new LRUCache<string, Promise<Model>>({ max: MAX_OPEN });
   private readonly rateLimiters = new Map<Provider, RateLimiter>();
 
   constructor(
-    private readonly endpointOf: (provider: Provider) => EndpointSettings,
+    /** Returns this server's endpoint of a provider, or a recorded one. */
+    private readonly endpointOf: (provider: Provider, recorded?: RecordedServer) => EndpointSettings,
     private readonly defaultModel: string,
     /** Applied to each model when it is opened. */
     private readonly wrap: (model: Model) => Model = (model) => model,
@@ -58,7 +62,12 @@ export class ServedModels {
    * Returns the requested model, otherwise the agent's, otherwise the fallback. Throws a UserError if it cannot be
    * opened.
    */
-  async get(agent: Pick<Agent, "model">, provider: string | undefined, id: string | undefined): Promise<Model> {
+  async get(
+    agent: Pick<Agent, "model">,
+    provider: string | undefined,
+    id: string | undefined,
+    recorded?: RecordedServer,
+  ): Promise<Model> {
     const name = parseModelName(id ?? agent.model ?? this.fallback(), id === undefined ? null : (provider ?? null));
     if (name.provider === "replay") {
       throw new UserError(
@@ -67,20 +76,21 @@ export class ServedModels {
         "Choose a provider's model.",
       );
     }
-    const model = this.open.get(name.id) ?? this.connect(name);
-    this.open.set(name.id, model);
+    const key = recorded === undefined ? name.id : JSON.stringify([name.id, recorded.baseUrl, recorded.wireApi]);
+    const model = this.open.get(key) ?? this.connect(name, recorded);
+    this.open.set(key, model);
     try {
       return await model;
     } catch (error) {
-      this.open.delete(name.id);
+      this.open.delete(key);
       throw error;
     }
   }
 
-  private async connect(name: ModelName): Promise<Model> {
+  private async connect(name: ModelName, recorded: RecordedServer | undefined): Promise<Model> {
     const { provider } = name;
     const [limiter, priceOf] = [this.rateLimiter(provider), await pricesOf(name)];
-    return this.wrap(await resolveModel(name, this.endpointOf(provider), DEFAULT_RETRY, limiter, priceOf));
+    return this.wrap(await resolveModel(name, this.endpointOf(provider, recorded), DEFAULT_RETRY, limiter, priceOf));
   }
 
   private rateLimiter(provider: Provider): RateLimiter | null {

@@ -53,6 +53,13 @@ const chatBody = z.looseObject({
     }),
   modelProvider: z.string().max(100).nullish(),
   modelId: z.string().max(500).nullish(),
+  repeats: z
+    .strictObject({ trace_id: z.string().min(1).max(200), prompt: z.string().max(TEXT_LIMIT).nullish() })
+    .nullish()
+    .meta({
+      description:
+        "Repeats the task of a trace with its agent version, settings, model and model server. The answer is scored with the task's gold answer. `prompt` replaces the recorded prompt.",
+    }),
 });
 
 export function chatRoutes(services: Services): Route[] {
@@ -67,7 +74,7 @@ export function chatRoutes(services: Services): Route[] {
       response: null,
       events: chatEventSchema,
       async handle({ params, body, requestId, destroyConnection, log }) {
-        const { messages, variables, sessionId, modelProvider, modelId } = body;
+        const { messages, variables, sessionId, modelProvider, modelId, repeats } = body;
         const chat = await prepareChat(services, {
           agentId: params.id,
           ...readConversation(messages),
@@ -77,6 +84,7 @@ export function chatRoutes(services: Services): Route[] {
           maxTurns: variables?.max_turns,
           modelProvider,
           modelId,
+          repeats: repeats ? { traceId: repeats.trace_id, prompt: repeats.prompt ?? null } : null,
         });
         return eventStreamResponse(services, chat, destroyConnection, (stream) =>
           streamAnswer(services, chat, stream, requestId, log),
@@ -146,8 +154,8 @@ export function readConversation(
 
 /** The events at the end of a chat. Its trace is saved before `session-info` mentions it. */
 function endingEvents({ trace, failure }: AnsweredChat, messageId: string): ChatEvent[] {
-  const { sessionId, traceId, actions } = trace;
-  const info: ChatEvent = { type: "session-info", sessionId, traceId, ...definedProperties({ actions }) };
+  const { sessionId, traceId, actions, repeats } = trace;
+  const info: ChatEvent = { type: "session-info", sessionId, traceId, ...definedProperties({ actions, repeats }) };
   return [endEvent({ trace, failure }, messageId), info];
 }
 

@@ -26,10 +26,12 @@ import { askedOf, type ChatTrace, type Trace } from "../../traces/trace.js";
 import { getTrace, type TraceSummary } from "../../traces/traces-store.js";
 import { ApiError } from "../app/api-error.js";
 import { cursorQuery, defineRoute, pageEnd, type Route, readCursor, type Services, searchQuery } from "../app/route.js";
+import { repeatedTask } from "../chat/repeated-task.js";
 import {
   feedbackShape,
   judgmentsShape,
   labelQueueShape,
+  repeatShape,
   savedLabelShape,
   traceDetailsShape,
   tracePageShape,
@@ -81,6 +83,30 @@ export function traceRoutes({ db, lists }: Pick<Services, "db" | "lists">): Rout
       status: 200,
       response: judgmentsShape,
       handle: ({ params }) => judgmentsJson(db, getTrace(db, params.id).traceId),
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/traces/:id/repeat",
+      tag: "traces",
+      summary: "Get the recorded agent and question of a trace, with which the playground can repeat it",
+      status: 200,
+      response: repeatShape,
+      handle({ params }) {
+        const { trace, agent, agentVersion, model, modelServer } = repeatedTask(db, params.id);
+        const { prompt, settings } = agent;
+        return {
+          trace_id: trace.traceId,
+          agent_id: agent.id,
+          agent_version: agentVersion,
+          model,
+          base_url: modelServer?.baseUrl ?? null,
+          prompt,
+          settings,
+          inbox: trace.kind === "chat" ? trace.inbox : trace.task.inbox_address,
+          query_date: trace.kind === "chat" ? trace.queryDate : trace.task.query_date,
+          question: askedOf(trace),
+        };
+      },
     }),
     defineRoute({
       method: "get",

@@ -2,13 +2,14 @@
 import { presentProperties } from "../../platform/optional-values.js";
 import { changesOf } from "../../scoring/goal-match.js";
 import type { ChatEvent } from "../../server/chat-event.js";
-import type { AgentJson, InboxesJson, ModelsJson } from "../../server/response-shapes.js";
+import type { AgentJson, InboxesJson, ModelsJson, RepeatJson } from "../../server/response-shapes.js";
 import { duration } from "../../text/format.js";
 import { append, h, select, setText, untrustedInline, untrustedText } from "../dom.js";
 import { changeTable } from "../report/change-table.js";
 import { mailWords } from "../report/conversation.js";
 import { chatEvents, get } from "./api.js";
 import { errorNotice, labeled, mailLinks } from "./lists.js";
+import { comparedAnswers, loadRepeat, repeatPanel } from "./repeat.js";
 import { feedbackForm, loadSessionTraces, type ToolCallCard, toolCallCard, traceToEvents } from "./trace.js";
 
 /** The log lives as long as the page, so that the conversation remains after a visit to another section. */
@@ -21,6 +22,8 @@ interface Choices {
   readonly agents: readonly AgentJson[];
   readonly inboxes: InboxesJson;
   readonly models: ModelsJson;
+  /** The task that the next answer repeats, or null. */
+  readonly repeat: RepeatJson | null;
 }
 
 type Fields = Readonly<Record<"inbox" | "day" | "model", HTMLInputElement>> & {
@@ -35,6 +38,7 @@ interface Question {
   readonly day: string;
   readonly model: string;
   readonly text: string;
+  readonly repeats: ChatState["repeats"];
 }
 
 interface ChatState {
@@ -47,17 +51,19 @@ interface ChatState {
   readonly session: string | null;
   /** Text of the question field. */
   readonly draft: string;
+  /** The trace that the next answer repeats, with an edited prompt. */
+  readonly repeats: { readonly traceId: string; readonly prompt: string | null } | null;
 }
 
-/** `query` can contain an agent, a mailbox, a date and a question, as in links from tasks. */
+/** `query` can contain a trace to repeat, as in links from tasks. */
 export async function chatView(page: HTMLElement, agentId: string | null, query: URLSearchParams): Promise<void> {
-  takeLink(query);
-  const [{ agents }, inboxes, models] = await Promise.all([
+  const [linked, { agents }, inboxes, models] = await Promise.all([
+    takeLink(query),
     get<{ agents: AgentJson[] }>("/api/agents"),
     get<InboxesJson>("/api/inboxes"),
     get<ModelsJson>("/api/models"),
   ]);
-  const choices = { agents, inboxes, models };
+  const choices = { agents, inboxes, models, repeat: linked ?? (await storedRepeat()) };
   const fields = createFields(choices, agentId);
   log ??= new ChatLog();
   const { session, agent } = chatState();
@@ -69,14 +75,27 @@ export async function chatView(page: HTMLElement, agentId: string | null, query:
   fields.question.focus();
 }
 
-/** Starts a new session with the choices of a link. The question becomes the draft. */
-function takeLink(query: URLSearchParams): void {
-  const [agent, inbox, day, draft] = ["agent", "inbox", "day", "question"].map((name) => query.get(name));
-  if (!agent || draft === null || draft === undefined) return;
+/** Starts a new session with the recorded choices of a linked trace. Its question becomes the draft. */
+async function takeLink(query: URLSearchParams): Promise<RepeatJson | null> {
+  const traceId = query.get("repeats");
+  if (traceId === null) return null;
+  const repeat = await loadRepeat(traceId);
+  const { agent_id: agent, model, question: draft } = repeat;
+  const [inbox, day] = [repeat.inbox ?? "", repeat.query_date?.slice(0, 10) ?? ""];
   forgetConversation();
-  updateChatState({ agent, inbox: inbox ?? "", day: day ?? "", session: null, draft });
+  updateChatState({ agent, inbox, day, model, session: null, draft, repeats: { traceId, prompt: null } });
   // A reload must not replace the conversation that follows.
   history.replaceState(history.state, "", "#chat");
+  return repeat;
+}
+
+/** Returns the task of an earlier link, unless its trace was deleted. */
+async function storedRepeat(): Promise<RepeatJson | null> {
+  const { repeats } = chatState();
+  if (repeats === null) return null;
+  const repeat = await loadRepeat(repeats.traceId).catch(() => null);
+  if (repeat === null) updateChatState({ repeats: null });
+  return repeat;
 }
 
 function createFields(choices: Choices, agentId: string | null): Fields {
@@ -112,7 +131,7 @@ function showDefaultModel({ agent, model }: Fields, { agents, models }: Choices)
 export function continueSession(session: Pick<ChatState, "agent" | "inbox" | "day" | "session">): void {
   if (session.session === chatState().session) return;
   forgetConversation();
-  updateChatState({ ...session, draft: "" });
+  updateChatState({ ...session, draft: "", repeats: null });
 }
 
 /** Clears the shown session before another one replaces it. */
@@ -155,6 +174,8 @@ function questionForm(fields: Fields, choices: Choices, log: ChatLog): HTMLEleme
     ask.disabled = true;
     stop.hidden = false;
     await log.ask(sentQuestion, controller.signal);
+    // The same question can be repeated with another prompt or model.
+    if (sentQuestion.repeats !== null && question.value === "") question.value = sentQuestion.text;
     if (chatState().draft === sentQuestion.text) updateChatState({ draft: question.value });
     ask.disabled = false;
     stop.hidden = true;
@@ -167,13 +188,28 @@ function questionForm(fields: Fields, choices: Choices, log: ChatLog): HTMLEleme
   });
   // A session is bound to its agent, mailbox and date.
   const change = ({ target }: Event) => {
-    if (target === question || target === model) return;
+    if (target !== agent && target !== inbox && target !== day) return;
+    if (target === agent) endRepeat();
     showDefaultModel(fields, choices);
     if (chatState().session !== null) startSession(log);
+  };
+  const { repeat } = choices;
+  const panel =
+    repeat &&
+    repeatPanel({
+      repeat,
+      prompt: chatState().repeats?.prompt ?? null,
+      onPrompt: (prompt) => updateChatState({ repeats: { traceId: repeat.trace_id, prompt } }),
+      onEnd: () => endRepeat(),
+    });
+  const endRepeat = () => {
+    panel?.remove();
+    updateChatState({ repeats: null });
   };
   return h(
     "form.ask",
     { submit, change, input: () => saveChoices(fields, question.value) },
+    panel,
     h(
       "div.choices",
       labeled("Agent", agent),
@@ -201,7 +237,8 @@ function takeQuestion(fields: Fields): Question {
   const text = question.value.trim();
   question.value = "";
   saveChoices(fields, text);
-  return { agent: agent.value, inbox: inbox.value.trim(), day: day.value, model: model.value.trim(), text };
+  const { repeats } = chatState();
+  return { agent: agent.value, inbox: inbox.value.trim(), day: day.value, model: model.value.trim(), text, repeats };
 }
 
 /** The conversation, with the newest question at the bottom and each answer above the steps that led to it. */
@@ -233,13 +270,18 @@ class ChatLog {
   }
 
   /** Asks a question and shows the events as they arrive. Never throws. */
-  async ask({ agent, inbox, day, model, text }: Question, signal: AbortSignal): Promise<void> {
+  async ask({ agent, inbox, day, model, text, repeats }: Question, signal: AbortSignal): Promise<void> {
     const exchange = this.addExchange(text);
-    const { session } = chatState();
+    // A repeated task is the first question of its session.
+    const session = repeats === null ? chatState().session : null;
     const body = {
       messages: [{ role: "user", content: text }],
       variables: presentProperties({ inbox_address: inbox || null, query_date: day || null }),
-      ...presentProperties({ sessionId: session || null, modelId: model || null }),
+      ...presentProperties({
+        sessionId: session || null,
+        modelId: model || null,
+        repeats: repeats && { trace_id: repeats.traceId, prompt: repeats.prompt },
+      }),
     };
     try {
       for await (const event of chatEvents(agent, body, signal)) exchange.show(event);
@@ -403,12 +445,19 @@ class Exchange {
     setText(this.status, `The model call failed. Retrying: ${wait} …`);
   }
 
-  private showSession({ sessionId, traceId, actions }: Extract<ChatEvent, { type: "session-info" }>): void {
+  private showSession({ sessionId, traceId, actions, repeats }: Extract<ChatEvent, { type: "session-info" }>): void {
     this.onSession(sessionId);
     const changes = changesOf({ kind: "chat", ...presentProperties({ actions }) });
     append(this.outcome, [changeTable(changes, mailWords(this.results))]);
     const link = h("a", { href: `#trace/${encodeURIComponent(traceId)}` }, "Open the trace");
     this.outcome.append(h("div.after", link, feedbackForm(traceId)));
+    if (repeats === undefined) return;
+    const compared = h("div");
+    this.outcome.append(compared);
+    comparedAnswers(repeats, traceId).then(
+      (element) => compared.append(element),
+      (error: Error) => compared.append(errorNotice(error.message)),
+    );
   }
 }
 
@@ -427,7 +476,16 @@ const KEY = "art-e-chat";
  * The latest choices and question of this tab. They are in the tab's storage, so they survive reloads and visits to
  * other sections.
  */
-let state: ChatState = { agent: null, inbox: null, day: "", model: "", session: null, draft: "", ...readStored() };
+let state: ChatState = {
+  agent: null,
+  inbox: null,
+  day: "",
+  model: "",
+  session: null,
+  draft: "",
+  repeats: null,
+  ...readStored(),
+};
 
 function chatState(): ChatState {
   return state;

@@ -390,12 +390,6 @@ export function labelLink(runId: string, traceId: string): HTMLElement {
   return h("a", { href: `#label/${encodeURIComponent(runId)}?${query}` }, "Label this trace");
 }
 
-/** A link to the playground with the agent, mailbox, date and question of a task or chat. */
-export function askAgainLink({ agent, inbox, day, question }: Record<"agent" | "inbox" | "day" | "question", string>) {
-  const query = new URLSearchParams({ agent, inbox, day: day.slice(0, 10), question });
-  return h("a", { href: `#chat?${query}` }, "Ask again");
-}
-
 /** Links to emails. `wordsOf` returns the label for a Message-ID. */
 export function mailLinks(messageIds: readonly string[], wordsOf: (messageId: string) => string): HTMLElement {
   const links = messageIds.flatMap((id, i) => compact([i !== 0 && "; ", mailLink(id, wordsOf(id))]));

@@ -10,7 +10,8 @@ import { setPlace } from "../report/view-state.js";
 import { get, isRunPage } from "./api.js";
 import { judgmentPanel } from "./judgments.js";
 import { loadLibraries } from "./libraries.js";
-import { askAgainLink, errorNotice, idLink, labelLink } from "./lists.js";
+import { errorNotice, idLink, labelLink } from "./lists.js";
+import { playgroundLink } from "./repeat.js";
 import { otherRunsPanel } from "./same-task.js";
 import { loadMail } from "./trace.js";
 
@@ -132,7 +133,7 @@ function taskLinks(task: Task, trace: TraceView | null, head: ReportHead): Child
   return compact([
     trace !== null && idLink("trace", trace.traceId, "Trace"),
     !isRunPage && trace !== null && labelLink(run.runId, trace.traceId),
-    !isRunPage && task.suite === null && askAgainLink({ ...task, agent: run.agentId, day: task.date }),
+    !isRunPage && trace !== null && task.suite === null && playgroundLink(trace.traceId),
     !isRunPage && trace !== null && judgmentPanel(trace.traceId),
     trace !== null && otherRunsPanel({ ...task, runId: run.runId }),
   ]);

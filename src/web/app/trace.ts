@@ -1,6 +1,7 @@
 // The list of traces and the view of one trace.
 
 import { attackReport } from "../../attacks/obedience.js";
+import { definedProperties } from "../../platform/optional-values.js";
 import type { MailView, StepView } from "../../reports/report-data.js";
 import { readToolResult, stepsOf } from "../../reports/trace-view.js";
 import { changesOf } from "../../scoring/goal-match.js";
@@ -40,7 +41,6 @@ import { copyButtons, scoreList } from "../report/task-view.js";
 import { get, isRunPage, post } from "./api.js";
 import { judgmentPanel } from "./judgments.js";
 import {
-  askAgainLink,
   type Column,
   clipped,
   type Fact,
@@ -53,6 +53,7 @@ import {
   statusLine,
   twoLines,
 } from "./lists.js";
+import { playgroundLink } from "./repeat.js";
 
 type TraceHead = Omit<TraceLineJson, "rating" | "score" | "run_name">;
 
@@ -109,17 +110,13 @@ function selectionOf(trace: Trace | ChatTrace): SelectionRow[] {
   });
 }
 
-/** Links to label the trace and to ask its question again, and buttons that copy its parts. */
-function traceActions(trace: Trace | ChatTrace, { id, agent_id: agent, question, answer }: TraceHead): HTMLElement {
-  const { inbox, day } = askedIn(trace);
+/** Links to label the trace and to repeat it in the playground, and buttons that copy its parts. */
+function traceActions(trace: Trace | ChatTrace, { id, question, answer }: TraceHead): HTMLElement {
   return h(
     "p.run-actions",
     ...(isRunPage
       ? []
-      : [
-          labelLink(trace.kind === "chat" ? "chats" : trace.runId, id),
-          trace.kind === "suite" ? null : askAgainLink({ agent, inbox: inbox ?? "", day: day ?? "", question }),
-        ]),
+      : [labelLink(trace.kind === "chat" ? "chats" : trace.runId, id), trace.kind !== "suite" && playgroundLink(id)]),
     copyButtons({ question, answer: answer ?? "", traceId: id, command: `art-e show ${id}` }),
   );
 }
@@ -244,8 +241,8 @@ export function* traceToEvents(trace: ChatTrace): Generator<ChatEvent> {
     const errorText = trace.error || `No answer: ${spaceWords(trace.ending)}.`;
     yield { type: "error", errorText, errorCategory: trace.ending, retryable: false };
   }
-  const { sessionId, traceId, actions } = trace;
-  yield { type: "session-info", sessionId, traceId, ...(actions === undefined ? {} : { actions }) };
+  const { sessionId, traceId, actions, repeats } = trace;
+  yield { type: "session-info", sessionId, traceId, ...definedProperties({ actions, repeats }) };
 }
 
 function* retryEvents(retries: Turn["retries"] = []): Generator<ChatEvent> {
