@@ -1,5 +1,5 @@
 // The process environment with `.env`, and which API key may be sent to which server.
-import { parseEnv } from "node:util";
+import { parse } from "dotenv";
 import { reasonOf, UserError } from "./errors.js";
 import { readNamedFile } from "./files.js";
 import { trimEndOf } from "./trim-end.js";
@@ -29,16 +29,13 @@ export interface AddressedKey {
 export function readEnvironment(): Environment {
   let text: string;
   try {
-    // A byte order mark would become part of the first name.
-    text = readNamedFile(".env")
-      .toString()
-      .replace(/^\ufeff/, "");
+    text = readNamedFile(".env").toString();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "EISDIR") return process.env;
     throw new UserError("env_unreadable", `Cannot read .env: ${reasonOf(error)}.`, "Make the file readable.");
   }
-  const values = parseEnv(text);
+  const values = parse(text);
   const used = new Set(Object.keys(values).filter((name) => process.env[name] === undefined));
   return { ...values, ...process.env, [ENV_FILE]: { values, used, malformed: malformedLines(text) } };
 }
@@ -53,14 +50,14 @@ export function notesOnEnvFile(env: Environment): string[] {
 function malformedLines(text: string): number[] {
   const malformed: number[] = [];
   let quote: string | null = null;
-  const lines = text.split(/\r?\n/);
+  const lines = text.split(/\r\n?|\n/);
   for (const [i, line] of lines.entries()) {
     if (quote !== null) {
       if (line.includes(quote)) quote = null;
       continue;
     }
     if (/^\s*(#|$)/.test(line)) continue;
-    const [, value] = /^\s*(?:export\s+)?[\w.-]+\s*=\s*(.*)$/.exec(line.replace(/^\uFEFF/, "")) ?? [];
+    const [, value] = /^\s*(?:export\s+)?[\w.-]+(?:\s*=|:\s)\s*(.*)$/.exec(line) ?? [];
     if (value === undefined) malformed.push(i + 1);
     const [opening] = value?.match(/^["'`]/) ?? [];
     // A quoted value can span several lines.

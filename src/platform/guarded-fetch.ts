@@ -2,7 +2,7 @@
 import { lookup as systemLookup } from "node:dns";
 import { isIP, isIPv6, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
-import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch, Pool } from "undici";
+import { Agent, type Dispatcher, fetch, Pool, ProxyAgent } from "undici";
 import { proxySettings } from "./proxied-fetch/proxies.js";
 import { followRedirects, REPEATING_REDIRECTS } from "./redirects.js";
 
@@ -68,8 +68,11 @@ function openGuarded(request: WebRequest): Dispatcher {
     maxResponseSize: request.maxBytes * 2,
     keepAliveTimeout: 1,
   };
-  const proxies = proxySettings();
-  if (proxies === null || proxies.isDirect(new URL(request.url))) return new Agent(options);
+  const proxy = proxySettings()?.proxyFor(new URL(request.url)) ?? null;
+  if (proxy === null) return new Agent(options);
+  if (proxy.uri.startsWith("socks")) {
+    throw new WebRequestFailed("a SOCKS proxy resolves names itself, so the address cannot be checked");
+  }
   // A proxy resolves names by itself, so it gets a tunnel to the checked IP address instead.
   class AddressTunnels extends Pool {
     override async connect(to: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
@@ -80,7 +83,7 @@ function openGuarded(request: WebRequest): Dispatcher {
     }
   }
   const clientFactory = (origin: URL, pool: object) => new AddressTunnels(origin, { ...pool, connections: 1 });
-  return new EnvHttpProxyAgent({ ...options, ...proxies.agent, clientFactory } as EnvHttpProxyAgent.Options);
+  return new ProxyAgent({ ...options, ...proxy, clientFactory } as ProxyAgent.Options);
 }
 
 function resolveChecked(hostname: string, lookup: LookupFunction): Promise<string> {

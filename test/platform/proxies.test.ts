@@ -4,28 +4,47 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { guardedRequest, isPublicAddress } from "../../src/platform/guarded-fetch.js";
 import { proxySettings } from "../../src/platform/proxied-fetch/proxies.js";
 import { proxiedFetch } from "../../src/platform/proxied-fetch.js";
-import { startProxy, type TestProxy } from "../providers/proxy.js";
+import { startProxy, startSocksProxy, type TestProxy } from "../providers/proxy.js";
 
 describe("proxySettings", () => {
-  it.each<[string, Record<string, string>, object | null]>([
-    ["null if there is no proxy", { NO_PROXY: "a.example" }, null],
-    ["null if NO_PROXY is *", { HTTPS_PROXY: "http://p:1", NO_PROXY: "*" }, null],
-    ["one proxy for https", { HTTPS_PROXY: "http://p:1" }, { httpProxy: "", httpsProxy: "http://p:1/" }],
-    [
-      "HTTP_PROXY for both protocols",
-      { HTTP_PROXY: "http://u:s@p:1", NO_PROXY: "a.example" },
-      { httpProxy: "http://u:s@p:1/", httpsProxy: "http://u:s@p:1/" },
-    ],
-    [
-      "the lower-case variable's value if both are set",
-      { HTTP_PROXY: "http://p:1", http_proxy: "http://q:2" },
-      { httpProxy: "http://q:2/" },
-    ],
-    ["an http URL for a host without a scheme", { HTTPS_PROXY: "p:3128" }, { httpsProxy: "http://p:3128/" }],
-    ["a password with a bare %", { HTTPS_PROXY: "http://u:a6%6q@p:1" }, { httpsProxy: "http://u:a6%256q@p:1/" }],
-  ])("selects %s", (_, env, expected) => {
-    if (expected === null) expect(proxySettings(env)).toBeNull();
-    else expect(proxySettings(env)?.agent).toMatchObject(expected);
+  it.each<[string, Record<string, string>]>([
+    ["there is no proxy", { NO_PROXY: "a.example" }],
+    ["NO_PROXY is *", { HTTPS_PROXY: "http://p:1", NO_PROXY: "*" }],
+  ])("returns null if %s", (_, env) => expect(proxySettings(env)).toBeNull());
+
+  it.each<[string, Record<string, string>, string | null]>([
+    ["one proxy for https", { HTTPS_PROXY: "http://p:1" }, null],
+    ["HTTP_PROXY for both protocols", { HTTP_PROXY: "http://p:1" }, "http://p:1/"],
+    ["the lower-case variable if both are set", { HTTP_PROXY: "http://q:2", http_proxy: "http://p:1" }, "http://p:1/"],
+  ])("selects %s", (_, env, http) => {
+    const settings = proxySettings(env);
+    expect(settings?.proxyFor(new URL("https://a.example"))).toEqual({ uri: "http://p:1/" });
+    expect(settings?.proxyFor(new URL("http://a.example"))?.uri ?? null).toBe(http);
+  });
+
+  it.each([
+    ["p:3128", "http://p:3128/"],
+    ["HTTPS://P:3128", "https://p:3128/"],
+    ["socks5h://p:1080", "socks5://p:1080"],
+  ])("reads the proxy %s as %s", (value, uri) => {
+    expect(proxySettings({ HTTP_PROXY: value })?.proxyFor(new URL("http://a.example"))).toEqual({ uri });
+  });
+
+  it.each([
+    ["u:s", "u", "s"],
+    ["u:a6%6q", "u", "a6%6q"],
+    ["u:a%40%3A%2f", "u", "a@:/"],
+    ["DOMAIN\\u:s", "DOMAIN\\u", "s"],
+    ["u:a#b", "u", "a#b"],
+    ["u:a/b?c", "u", "a/b?c"],
+    ["u:a@b:c", "u", "a@b:c"],
+    ["token", "token", ""],
+  ])("reads the credentials %s of a proxy as user %s with password %s", (credentials, username, password) => {
+    const token = `Basic ${btoa(`${username}:${password}`)}`;
+    for (const value of [`http://${credentials}@p:1`, `${credentials}@p:1`]) {
+      const proxy = proxySettings({ HTTP_PROXY: value })?.proxyFor(new URL("http://a.example"));
+      expect(proxy).toEqual({ uri: "http://p:1/", username, password, token });
+    }
   });
 
   it.each([
@@ -55,12 +74,15 @@ describe("proxySettings", () => {
     ["", "http://any.example/", false],
   ])("excludes with NO_PROXY=%s the URL %s (%s)", (noProxy, url, isDirect) => {
     const settings = proxySettings({ HTTP_PROXY: "http://p:1", NO_PROXY: noProxy });
-    expect(settings?.isDirect(new URL(url))).toBe(isDirect);
+    expect(settings?.proxyFor(new URL(url)) === null).toBe(isDirect);
   });
 
-  it.each(["ftp://p:21", "http://", "http://p:99999"])("rejects %s, and names the variable", (url) => {
-    expect(() => proxySettings({ HTTPS_PROXY: url })).toThrow(/^HTTPS_PROXY: expected a URL/);
-  });
+  it.each(["ftp://p:21", "http://", "http://p:99999", "http://u:s@", "socks5://", "socks4://p:1080"])(
+    "rejects %s, and names the variable",
+    (url) => {
+      expect(() => proxySettings({ HTTPS_PROXY: url })).toThrow(/^HTTPS_PROXY: expected a URL/);
+    },
+  );
 });
 
 describe("a configured proxy", () => {
@@ -86,6 +108,41 @@ describe("a configured proxy", () => {
     const { port } = target.address() as AddressInfo;
     expect(await (await proxiedFetch(`http://127.0.0.1:${port}/z`)).text()).toBe(`127.0.0.1:${port}/z`);
     expect(proxy.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ["DOMAIN\\user", "a#b/c?d@e:f%g"],
+    ["user", "päss"],
+  ])("receives the user name and password as they were pasted (%s, %s)", async (user, password) => {
+    vi.stubEnv("HTTP_PROXY", `http://${user}:${password}@${new URL(proxy.url).host}`);
+    vi.resetModules();
+    const { proxiedFetch: fetchAgain } = await import("../../src/platform/proxied-fetch.js");
+    await (await fetchAgain("http://files.example.invalid/")).text();
+    const sent = proxy.headers[0]?.["proxy-authorization"] ?? "";
+    expect(Buffer.from(sent.replace("Basic ", ""), "base64").toString()).toBe(`${user}:${password}`);
+  });
+
+  it("sends a user name without a password", async () => {
+    vi.stubEnv("HTTP_PROXY", `http://token@${new URL(proxy.url).host}`);
+    vi.resetModules();
+    const { proxiedFetch: fetchAgain } = await import("../../src/platform/proxied-fetch.js");
+    await (await fetchAgain("http://files.example.invalid/")).text();
+    expect(proxy.headers[0]?.["proxy-authorization"]).toBe(`Basic ${btoa("token:")}`);
+  });
+
+  it("receives no request from a tool if it is a SOCKS proxy, because it resolves names itself", async () => {
+    vi.stubEnv("HTTP_PROXY", "socks5h://127.0.0.1:9");
+    await expect(guarded("http://api.example.invalid/x", "93.184.216.34")).rejects.toThrow(/cannot be checked/);
+  });
+
+  it("resolves names itself if its scheme is socks5h", async () => {
+    const socks = await startSocksProxy((target.address() as AddressInfo).port);
+    vi.stubEnv("HTTP_PROXY", `socks5h://DOMAIN\\user:a#b@${new URL(socks.url).host}`);
+    vi.resetModules();
+    const { proxiedFetch: fetchAgain } = await import("../../src/platform/proxied-fetch.js");
+    expect(await (await fetchAgain("http://files.example.invalid/x")).text()).toBe("files.example.invalid/x");
+    expect(socks.requests).toEqual(["DOMAIN\\user:a#b", "CONNECT files.example.invalid:80"]);
+    socks.close();
   });
 
   const resolving =

@@ -8,10 +8,19 @@ import { UserError } from "../errors.js";
  */
 
 interface ProxySettings {
-  /** Settings of undici's agent, which are used only for URLs that need a proxy. */
-  readonly agent: { readonly httpProxy: string; readonly httpsProxy: string; readonly noProxy: "" };
-  /** Returns whether NO_PROXY contains the URL's host. */
-  isDirect(url: URL): boolean;
+  /** Returns the proxy for a URL, or null if NO_PROXY contains its host, or if its scheme has no proxy. */
+  proxyFor(url: URL): ProxyServer | null;
+}
+
+/** A proxy as options of undici's ProxyAgent. */
+export interface ProxyServer {
+  /** Without credentials. */
+  readonly uri: string;
+  /** For a SOCKS proxy. */
+  readonly username?: string;
+  readonly password?: string;
+  /** Proxy-Authorization header. undici creates it only if there is a password. */
+  readonly token?: string;
 }
 
 /** Hosts that are never reached through a proxy, for model servers on this machine. Same in Go, not in curl. */
@@ -22,18 +31,17 @@ export function proxySettings(env: Readonly<Record<string, string | undefined>> 
   const httpProxy = proxyUrl(env, "HTTP_PROXY");
   const httpsProxy = proxyUrl(env, "HTTPS_PROXY") ?? httpProxy;
   const noProxy = (env.no_proxy ?? env.NO_PROXY ?? "").trim();
-  if (httpsProxy === undefined || noProxy === "*") return null;
+  if (httpsProxy === null || noProxy === "*") return null;
   const entries = `${noProxy},${LOOPBACK}`
     .split(/[,;\s"']+/)
     .filter((entry) => entry !== "")
     .map(toEntry);
   return {
-    // If a proxy is missing here, undici falls back to its own reading of the environment.
-    agent: { httpProxy: httpProxy ?? "", httpsProxy, noProxy: "" },
-    isDirect: ({ protocol, hostname, port }) => {
+    proxyFor: ({ protocol, hostname, port }) => {
       const host = hostname.replace(/^\[|\]$/g, "");
       const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
-      return entries.some((matches) => matches(host, number));
+      if (entries.some((matches) => matches(host, number))) return null;
+      return protocol === "https:" ? httpsProxy : httpProxy;
     },
   };
 }
@@ -67,27 +75,38 @@ function hostMatcher(name: string): (host: string) => boolean {
   return (host) => pattern.test(host);
 }
 
-function proxyUrl(env: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
+/** Reads a proxy's URL. Throws a UserError if it is unusable. */
+function proxyUrl(env: Readonly<Record<string, string | undefined>>, name: string): ProxyServer | null {
   // The lower-case name takes precedence, as in curl.
   const value = (env[name.toLowerCase()] || env[name] || "").trim();
-  if (value === "") return undefined;
-  const url = URL.parse(value.includes("://") ? value : `http://${value}`);
-  if (url !== null && /^(https?|socks5?):$/.test(url.protocol)) return withReadableCredentials(url).href;
-  throw new UserError(
-    "proxy_invalid",
-    `${name}: expected a URL such as http://proxy.example:3128.`,
-    `Correct or unset ${name}, or exclude hosts with NO_PROXY.`,
-  );
+  if (value === "") return null;
+  // Credentials are pasted with characters that a URL reserves (`DOMAIN\user`, `#`, `/`, `@`), so they are everything
+  // before the last `@`.
+  const [, scheme = "http", credentials, place] = /^(?:([a-z\d+.-]+):\/\/)?(?:(.*)@)?(.*)$/is.exec(value) ?? [];
+  // undici lets every SOCKS proxy resolve names, which is what the `h` requests.
+  const uri = URL.parse(`${scheme.toLowerCase().replace("socks5h", "socks5")}://${place}`);
+  if (uri === null || uri.hostname === "" || !/^(https?|socks5?):$/.test(uri.protocol)) {
+    throw new UserError(
+      "proxy_invalid",
+      `${name}: expected a URL such as http://proxy.example:3128 or socks5://proxy.example:1080.`,
+      `Correct or unset ${name}, or exclude hosts with NO_PROXY.`,
+    );
+  }
+  if (credentials === undefined) return { uri: uri.href };
+  const [username = "", password = ""] = (/^([^:]*):?(.*)$/s.exec(credentials) ?? []).slice(1).map(decodedOrSame);
+  return {
+    uri: uri.href,
+    username,
+    password,
+    token: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
+  };
 }
 
-/** A user name or password that cannot be decoded, because it contains a bare `%`, is used as it is. */
-function withReadableCredentials(url: URL): URL {
-  for (const part of ["username", "password"] as const) {
-    try {
-      decodeURIComponent(url[part]);
-    } catch {
-      url[part] = url[part].replaceAll("%", "%25");
-    }
+/** Decodes percent-encoding. Text with a bare `%` is not encoded. */
+function decodedOrSame(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
-  return url;
 }

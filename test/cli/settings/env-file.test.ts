@@ -27,10 +27,16 @@ beforeEach(() => {
 
 const RUN = `run -a email-search --dataset ${QUESTIONS} -l 1 --no-judge --quiet`;
 
-it("starts with a byte order mark and Windows line ends in .env without harm", async () => {
-  write(".env", `\ufeffANTHROPIC_API_KEY="${KEY}" # the key\r\nOTHER=1\r\n`);
-  await artE(`${RUN} --model-id anthropic/claude-sonnet-4-5 --base-url ${url}`);
-  expect(received).toEqual([expect.stringContaining(KEY)]);
+it.each([
+  ["a byte order mark and Windows line ends", `\ufeffANTHROPIC_API_KEY="${KEY}" # the key\r\nOTHER=1\r\n`],
+  ["the line ends of an old Macintosh", `OTHER=1\rANTHROPIC_API_KEY=${KEY}\r`],
+  ["a tab after export", `export\tANTHROPIC_API_KEY=${KEY}\n`],
+  ["no-break spaces", `\u00a0ANTHROPIC_API_KEY\u00a0=\u00a0${KEY}\u00a0\n`],
+])("reads a .env file with %s", async (_, text) => {
+  write(".env", text);
+  const { stderr } = await artE(`${RUN} --model-id anthropic/claude-sonnet-4-5 --base-url ${url}`);
+  expect(received.map((request) => JSON.parse(request)[1]["x-api-key"])).toEqual([KEY]);
+  expect(stderr).not.toContain(".env line");
 });
 
 describe("a base URL in .env with the key in the environment", () => {
