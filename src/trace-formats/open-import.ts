@@ -23,7 +23,10 @@ const KEYS = new Map<string, ImportFormat>([
   ["traceId", "jsonl"],
   ["resourceSpans", "otlp"],
   ["resource_spans", "otlp"],
-  // The REST API of Phoenix.
+  // Parts of OTLP without the levels around them, and the REST API of Phoenix.
+  ["scopeSpans", "otlp"],
+  ["spans", "otlp"],
+  ["spanId", "otlp"],
   ["data", "otlp"],
   ["schema_version", "atif"],
   ["eval", "inspect-json"],
@@ -39,7 +42,7 @@ const FOREIGN = [
 ] as const;
 
 /** Lists that several tools export. The properties of their first item show the tool. */
-const LISTS = new Set(["data", "runs"]);
+const LISTS = new Set(["data", "runs", "spans"]);
 const FIRST_ITEM_CHARS = 5_000;
 
 function keysOf(key: string, text: string): readonly string[] {

@@ -175,6 +175,34 @@ describe("a span", () => {
     ["with the status code as a protobuf name", otlp(span(GENAI, { status: { code: "STATUS_CODE_OK" } })), COUNTED],
     ["with the status code as a word", otlp(span(GENAI, { status: { code: "Ok" } })), COUNTED],
     ["with the status code as text", otlp(span(GENAI, { status: { code: "1" } })), COUNTED],
+    ["without a resource and a scope around it", json({ spans: [span(GENAI)] }), COUNTED],
+    ["without a resource around it", json({ scopeSpans: [{ spans: [span(GENAI)] }] }), COUNTED],
+    ["on a line of its own", json(span(GENAI)), COUNTED],
+    ["with another word for the operation", otlp(span({ ...GENAI, "gen_ai.operation.name": "responses" })), COUNTED],
+    ["without an operation", otlp(span({ ...GENAI, "gen_ai.operation.name": "" })), COUNTED],
+    [
+      "without an operation below the span of its agent, next to its tool",
+      otlp(
+        span(
+          { ...GENAI, "gen_ai.operation.name": "", "gen_ai.agent.name": "finder" },
+          { spanId: "aaaaaaaaaaaaaaaa", name: "agent" },
+        ),
+        span({ ...GENAI, "gen_ai.operation.name": "" }, { parentSpanId: "aaaaaaaaaaaaaaaa" }),
+        span(
+          { "gen_ai.tool.name": "look", "gen_ai.tool.call.arguments": '{"q":1}' },
+          { spanId: "bbbbbbbbbbbbbbbb", parentSpanId: "aaaaaaaaaaaaaaaa" },
+        ),
+      ),
+      { ...COUNTED, agentId: "finder", toolCalls: [{ name: "look", arguments: { q: 1 } }] },
+    ],
+    [
+      "without an operation and a reply, such as an embedding, next to a model call",
+      otlp(
+        span({ "gen_ai.request.model": "e", "gen_ai.usage.input_tokens": 3 }, { spanId: "bbbbbbbbbbbbbbbb" }),
+        span({ ...GENAI, "gen_ai.operation.name": "" }),
+      ),
+      COUNTED,
+    ],
     ["with the kind as a protobuf name", otlp(span(GENAI, { kind: "SPAN_KIND_CLIENT" })), COUNTED],
     [
       "with null in optional fields",
@@ -467,8 +495,16 @@ it.each<[string, string, string]>([
   ["Langfuse's API", json({ data: [{ id: "t", observations: [], projectId: "p" }], meta: {} }), "Langfuse"],
   ["LangSmith's API", json({ runs: [{ id: "r", run_type: "llm" }] }), "LangSmith"],
   ["Jaeger", json({ data: [{ traceID: "a", spans: [{ spanID: "b", operationName: "x" }] }] }), "Jaeger"],
+  ["a trace of Jaeger", json({ spans: [{ spanID: "b", operationName: "x" }] }), "Jaeger"],
   ["Tempo", json({ batches: [] }), "Tempo"],
   ["a list", json([{ run_type: "llm" }]), "one object per line"],
 ])("names the format in the error about an export of %s", async (_, text, name) => {
   await expect(readAll(text)).rejects.toThrow(name);
 });
+
+it.each([{ spans: [] }, { data: [] }, { resourceSpans: [] }, { resourceSpans: [{ scopeSpans: [] }] }])(
+  "says that %j contains no spans",
+  async (document) => {
+    await expect(readAll(json(document))).rejects.toThrow(/contains no spans\./);
+  },
+);

@@ -35,6 +35,9 @@ interface TraceSpans {
   readonly tools: readonly ReadSpan[];
 }
 
+/** The ID of each span's parent. */
+type Parents = ReadonlyMap<string, string | undefined>;
+
 /** Reads OTLP's TracesData in the conventions of OpenTelemetry GenAI, OpenInference, the AI SDK and OpenLLMetry. */
 export function readOtlp(file: string): ImportSource {
   const tools = new DescribedTools();
@@ -42,7 +45,9 @@ export function readOtlp(file: string): ImportSource {
   return {
     async *traces() {
       let hasContent = false;
+      let hasSpans = false;
       for await (const spans of readSpansByTrace(file)) {
+        hasSpans = true;
         const trace = toTrace(sortSpans(spans));
         if (isEmpty(trace)) {
           lacking.add(EMPTY);
@@ -57,7 +62,7 @@ export function readOtlp(file: string): ImportSource {
         else if (trace.turns.every(({ usage }) => usage === null)) lacking.add("no tokens");
         yield { where: `${file}, trace ${spans[0]?.traceId}`, trace };
       }
-      if (!hasContent) throw notUsable(file, NOTHING_READ);
+      if (!hasContent) throw notUsable(file, hasSpans ? NOTHING_READ : "contains no spans");
     },
     tools: () => tools.list(),
     run: () => ({}),
@@ -80,33 +85,59 @@ function sortSpans(spans: readonly ReadSpan[]): TraceSpans {
   const root = inOrder.find((span) => !span.parentSpanId) ?? first;
   const ofKind = (kind: ReturnType<typeof kindOf>) => inOrder.filter((span) => kindOf(span) === kind);
   const agents = ofKind("agent");
-  const models = withoutNested(ofKind("model"), inOrder);
-  // Some telemetry has lost its inner spans. In that case, the agent's span contains the conversation of its only model
-  // call.
-  const asModels = models.length > 0 ? models : agents.filter((span) => conversationOf(span).output.length > 0);
+  const calls = ofKind("model");
+  const parents: Parents = new Map(inOrder.map(({ spanId, parentSpanId }) => [spanId, parentSpanId]));
+  const isUnnamedCall = (span: ReadSpan) => !["model", "tool"].includes(kindOf(span)) && seemsModelCall(span);
   return {
     root,
     agent: kindOf(root) === "agent" ? root : (agents[0] ?? root),
-    models: asModels,
+    models: calls.length > 0 ? outermost(calls, parents) : innermost(inOrder.filter(isUnnamedCall), parents),
     tools: ofKind("tool"),
   };
+}
+
+/**
+ * Returns whether a span describes a model call although it does not name its operation. Some telemetry has lost its
+ * inner spans. In that case, the agent's span contains the conversation of its only model call.
+ */
+function seemsModelCall(span: ReadSpan): boolean {
+  const hasReply = conversationOf(span).output.length > 0;
+  if (kindOf(span) === "agent") return hasReply;
+  return modelOf(span) !== null && (hasReply || (usageOf(span.attributes)?.outputTokens ?? 0) > 0);
 }
 
 /**
  * Drops model calls inside another model call: a framework and the client library that it uses might both report the
  * same call.
  */
-function withoutNested(models: readonly ReadSpan[], spans: readonly ReadSpan[]): readonly ReadSpan[] {
-  const byId = new Map(spans.map((span) => [span.spanId, span]));
+function outermost(models: readonly ReadSpan[], parents: Parents): readonly ReadSpan[] {
   const ids = new Set(models.map(({ spanId }) => spanId));
   return models.filter((model) => {
-    const visited = new Set<string>([model.spanId]);
-    for (let id = model.parentSpanId; id && !visited.has(id); id = byId.get(id)?.parentSpanId) {
-      if (ids.has(id)) return false;
-      visited.add(id);
-    }
+    for (const id of ancestorsOf(model, parents)) if (ids.has(id)) return false;
     return true;
   });
+}
+
+/** Drops spans around others, such as an agent's span that repeats the last reply of its model. */
+function innermost(models: readonly ReadSpan[], parents: Parents): readonly ReadSpan[] {
+  const outer = new Set<string>();
+  for (const model of models) {
+    for (const id of ancestorsOf(model, parents)) {
+      // The spans around that span are known, too.
+      if (outer.has(id)) break;
+      outer.add(id);
+    }
+  }
+  return models.filter(({ spanId }) => !outer.has(spanId));
+}
+
+/** Yields the IDs of the spans around a span, the nearest first. */
+function* ancestorsOf({ spanId }: ReadSpan, parents: Parents): Generator<string> {
+  const visited = new Set([spanId]);
+  for (let id = parents.get(spanId); id && !visited.has(id); id = parents.get(id)) {
+    visited.add(id);
+    yield id;
+  }
 }
 
 function byStart(a: ReadSpan, b: ReadSpan): number {

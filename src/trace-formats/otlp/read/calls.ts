@@ -20,6 +20,9 @@ const MODEL_KINDS = new Set(["LLM", "GENERATION", "CHAT_MODEL"]);
 /** Attributes that only model calls have. */
 const MODEL_ATTRIBUTES = ["request_data", "llm.request.type", "gcp.vertex.agent.llm_request"];
 
+/** Attributes that only tool calls have. */
+const TOOL_ATTRIBUTES = ["gen_ai.tool.name", "gen_ai.tool.call.id"];
+
 type SpanKind = "model" | "tool" | "agent" | "other";
 
 interface ReadToolCall {
@@ -50,7 +53,8 @@ export function kindOf({ attributes, name }: ReadSpan): SpanKind {
     ?.toUpperCase()
     .replaceAll('"', "");
   if (MODEL_KINDS.has(kind ?? "") || MODEL_ATTRIBUTES.some((name) => attributes.has(name))) return "model";
-  return kind === "TOOL" ? "tool" : kind === "AGENT" ? "agent" : "other";
+  if (kind === "TOOL" || TOOL_ATTRIBUTES.some((name) => attributes.has(name))) return "tool";
+  return kind === "AGENT" ? "agent" : "other";
 }
 
 /** Returns `provider/name`, or null if the span does not specify a model. */

@@ -178,10 +178,15 @@ const OTHER_NAMES = new Map([
   ["end_time_unix_nano", "endTimeUnixNano"],
 ]);
 
-/** Writes a document like a collector: without null, which counts as absent, and with OTLP's own names. */
+/**
+ * Writes a document like a collector: without null, which counts as absent, with OTLP's own names, and with all levels
+ * around the spans.
+ */
 function toTracesData(value: unknown): unknown {
-  const { data, ...document } = withOwnNames(value) as { data?: unknown };
-  return Array.isArray(data) ? { resourceSpans: [{ scopeSpans: [{ spans: data }] }] } : document;
+  const document = withOwnNames(value) as Readonly<Record<string, unknown>>;
+  const { spanId, data = spanId && [document], spans = data } = document;
+  const { scopeSpans = spans && [{ spans }], resourceSpans = scopeSpans && [{ scopeSpans }] } = document;
+  return { resourceSpans };
 }
 
 function withOwnNames(value: unknown): unknown {
