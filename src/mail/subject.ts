@@ -9,7 +9,7 @@ const PREFIXES = `${REPLY}|${FORWARD}`;
 
 /** One prefix, with a count such as `Re[2]:`, `Re (2):` or `Re^2:`, or the tag of a mailing list before a prefix. */
 const PREFIX = new RegExp(
-  String.raw`^\s*(?:\[[^\]]{1,60}\]\s*(?=(?:${PREFIXES})\s?[:：]))?(?:${PREFIXES})(?:\s?\[\d{1,3}\]|\s?\(\d{1,3}\)|\^\d{1,3})?\s?[:：]\s*`,
+  String.raw`^\s*(?:\[[^\]]{1,60}\]\s*(?=(?:${PREFIXES})\s?[:：]))?(?:${REPLY}|(?<forward>${FORWARD}))(?:\s?\[\d{1,3}\]|\s?\(\d{1,3}\)|\^\d{1,3})?\s?[:：]\s*`,
   "iu",
 );
 
@@ -41,4 +41,10 @@ export function subjectKey(subject: string): SubjectKey {
   const begin = subject.slice(0, MAX_CHARS).trim();
   const plain = plainSubject(begin);
   return { key: plain.replace(/\s+/g, " ").toLowerCase(), isContinued: plain !== begin };
+}
+
+/** Whether the outermost prefix of a subject, or the mark at its end, is that of a forward. */
+export function isForward(subject: string): boolean {
+  const prefix = PREFIX.exec(subject);
+  return prefix === null ? FORWARD_MARK.test(subject) : prefix.groups?.forward !== undefined;
 }

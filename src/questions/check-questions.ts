@@ -1,16 +1,18 @@
 // Checks the questions of a dataset: by rules, by search, and with a model that answers them.
 import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
+import { readConversations } from "../mail/conversations.js";
 import { checkMailboxes } from "../mail/corpus.js";
 import { CostLimitReached } from "../models/call-budget.js";
 import { ModelError } from "../models/model.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { JUDGE_CONCURRENCY } from "../scoring/judge-settings.js";
-import { withStore } from "../store/open-store.js";
+import { type Db, withStore } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
 import { count } from "../text/format.js";
 import { checkByModel, UNREADABLE_REPLY } from "./check-questions/check-by-model.js";
 import { type Checker, checkGold } from "./check-questions/check-by-rules.js";
+import { type SelectionTask, selectionChecker } from "./check-questions/check-selection.js";
 import { loadDataset, type QuestionOptions, requireAnswers, select } from "./dataset.js";
 import { callOrFailure, FailureStreak } from "./make-questions/draft-questions.js";
 import {
@@ -56,11 +58,12 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
   return withStore(settings, async (db) => {
     const set = await loadDataset(options, context);
     const questions = select(set, options);
-    requireAnswers(questions, "art-e questions check");
+    requireAnswers(questions, "art-e questions check", "emails");
     checkMailboxes(db, questions);
     const spending = new ModelSpending(options.maxCost);
     const { checker } = await openModels({ ...options, writer: null }, spending, context);
     const open = questionMailboxes(db);
+    const checkSelection = openSelectionChecks(db);
     const duplicates = new NearDuplicates();
     const streak = new FailureStreak(checker?.id ?? "");
     // A permanent checker failure also aborts the running calls.
@@ -74,8 +77,14 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
       .map([...questions], async (question) => {
         if (stop.aborted) return null;
         const mailbox = open(question.inbox_address);
-        const duplicate = !duplicates.add({ inbox: question.inbox_address, question: question.question });
-        const outcome = await callOrFailure(() => checkQuestion(question, mailbox, checker, stop));
+        const { select, inbox_address, query_date } = question;
+        // Tasks about the future of a mailbox repeat their words on every date.
+        const inbox = select === undefined ? inbox_address : `${inbox_address} ${query_date} ${select.kind}`;
+        const duplicate = !duplicates.add({ inbox, question: question.question });
+        const outcome =
+          select === undefined
+            ? await callOrFailure(() => checkQuestion(question, mailbox, checker, stop))
+            : { checks: [checkSelection({ ...question, select })] };
         if (outcome instanceof CostLimitReached) return null;
         bar.update(++done, questions.length, `${count(done)} of ${count(questions.length)}`);
         const checks = outcome instanceof ModelError ? [] : outcome.checks;
@@ -86,7 +95,7 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
           ...(outcome instanceof ModelError ? ["the checker call failed"] : failed),
           ...(duplicate ? ["it is nearly the same as an earlier question"] : []),
         ];
-        return { question, checks, easy: isEasy(question, mailbox), duplicate, doubts };
+        return { question, checks, easy: select === undefined && isEasy(question, mailbox), duplicate, doubts };
       })
       .catch((error) => {
         failing.abort();
@@ -105,6 +114,17 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
       costUsd: spending.limit.costUsd,
     };
   });
+}
+
+/** Returns the check of tasks about the future of a mailbox. Each mailbox is read once. */
+function openSelectionChecks(db: Db): (task: SelectionTask) => QuestionCheck {
+  const byInbox = new Map<string, ReturnType<typeof selectionChecker>>();
+  return (task) => {
+    const inbox = task.inbox_address;
+    const check = byInbox.get(inbox) ?? selectionChecker(readConversations(db, inbox));
+    byInbox.set(inbox, check);
+    return check(task);
+  };
 }
 
 /** Number of other matches shown to a checker, the same number as an agent gets from one search. */

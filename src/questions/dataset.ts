@@ -10,6 +10,7 @@ import { meanOf } from "../statistics/intervals.js";
 import { seededRandom } from "../statistics/seeded-random.js";
 import { goalMessageIds } from "../tasks/mailbox-changes.js";
 import {
+  type AskedFor,
   askedFor,
   goldEmailsOf,
   type Question,
@@ -230,14 +231,14 @@ export function select(set: QuestionSet, options: SelectionOptions): readonly Qu
   );
 }
 
-/** Refuses tasks that ask for actions or emails, for a command that needs gold answers. */
-export function requireAnswers(questions: readonly Question[], command: string): void {
-  const task = questions.find((question) => askedFor(question) !== "answer");
+/** Rejects tasks that ask for actions or emails, for a command that needs gold answers or can also use one of these. */
+export function requireAnswers(questions: readonly Question[], command: string, alsoUsable: AskedFor = "answer"): void {
+  const task = questions.find((question) => !["answer", alsoUsable].includes(askedFor(question)));
   if (task === undefined) return;
   throw new UserError(
     "question_without_answer",
     `${command} needs questions with answers, but question ${task.id} asks for ${askedFor(task)}.`,
-    "Pass a dataset whose rows have neither goal nor select.",
+    `Pass a dataset whose rows have ${alsoUsable === "emails" ? "no goal" : "neither goal nor select"}.`,
   );
 }
 

@@ -2,14 +2,11 @@
 // leave behind. Everything follows from the mail by rules, so no model is needed and every goal is exact.
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
-import { writeFileAtomically } from "../platform/files.js";
-import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { NamedCounts } from "../statistics/intervals.js";
 import { seededRandom } from "../statistics/seeded-random.js";
 import { type Db, withStore } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
 import { count } from "../text/format.js";
-import { checkOutputs } from "../trace-formats/output-files.js";
 import {
   ACTION_KINDS,
   type ActionKind,
@@ -18,19 +15,13 @@ import {
   type Fact,
 } from "./make-actions/action-kinds.js";
 import { draftsOfPatterns } from "./make-questions/draft-questions.js";
+import { checkTaskOutput, type MakeTasksOptions, writeTasks } from "./make-questions/task-files.js";
 import { chooseInboxes, type QuestionMailbox, questionMailboxes, readMailboxes } from "./make-questions/usable-mail.js";
 import { verifyDraft } from "./make-questions/verify-draft.js";
-import { splitOf } from "./make-questions.js";
 import { PATTERNS_MODEL } from "./question-models.js";
 
-export interface MakeActionsOptions {
-  readonly inbox: readonly string[];
-  readonly number: number;
-  readonly output: string;
-  readonly train: number;
-  readonly seed: number;
+export interface MakeActionsOptions extends MakeTasksOptions {
   readonly minChars: number;
-  readonly overwrite: boolean;
 }
 
 export interface MadeActions {
@@ -49,19 +40,9 @@ const FRUITLESS_ROUNDS = 20;
 
 /** Writes the dataset. Throws a UserError if the mail gives no task at all. */
 export function makeActions(options: MakeActionsOptions, context: AppContext): Promise<MadeActions> {
-  const { output, number, seed } = options;
+  const { output, number } = options;
   const { settings, signal, progress } = context;
-  if (!output.endsWith(".jsonl")) {
-    throw new UserError(
-      "output_format_unknown",
-      `--output: expected a .jsonl file for tasks with actions, got ${output}.`,
-      "Pass a file such as actions.jsonl.",
-    );
-  }
-  checkOutputs([{ flag: "--output", path: output, kind: "questions" }], [], {
-    db: settings.db,
-    overwrite: options.overwrite,
-  });
+  checkTaskOutput(options, settings);
   return withStore(settings, async (db) => {
     const inboxes = chooseInboxes(db, options.inbox);
     const makers = openMakers(db, inboxes, options, signal);
@@ -92,12 +73,7 @@ export function makeActions(options: MakeActionsOptions, context: AppContext): P
         1,
       );
     }
-    const split = splitOf(inboxes, { train: options.train, seed });
-    const rows = tasks.map((task, i) => ({ id: i + 1, ...task, split: split(task.inbox_address) }));
-    await writeFileAtomically(
-      output,
-      rows.map((row) => `${toWellFormedJson(row)}\n`),
-    );
+    await writeTasks(tasks, inboxes, options);
     const isShort = tasks.length < number;
     return { output, tasks: tasks.length, byKind: byKind.sorted(), mailboxes: inboxes.length, isShort };
   });

@@ -1,4 +1,4 @@
-// The schema of a day, which is a date in UTC.
+// Days, which are dates in UTC.
 import { z } from "zod";
 
 const EXPECTED = "expected a date (YYYY-MM-DD), optionally with a time and its zone";
@@ -19,3 +19,8 @@ export const utcDay = z.string().transform((text, issues): string => {
   issues.addIssue({ code: "custom", message: date === "" ? EXPECTED : "is not a calendar date or time" });
   return z.NEVER;
 });
+
+/** Returns the date (YYYY-MM-DD) a number of days later, or earlier if it is negative. */
+export function addDays(day: string, days: number): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
+}

@@ -1,8 +1,9 @@
 // The commands `questions ...`: make, check and review questions.
 import { z } from "zod";
-import { commandLine } from "../../platform/command-line.js";
+import { commandLine, flagName } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import {
+  day,
   file,
   numberAbove,
   numberBetween,
@@ -23,8 +24,10 @@ import type { DatasetReview, ReviewSummary } from "../../questions/dataset-revie
 import type { EstimatedCalls, MakingEstimate } from "../../questions/estimate-making.js";
 import type { MadeActions } from "../../questions/make-actions.js";
 import type { MadeQuestions } from "../../questions/make-questions.js";
+import type { MadeSelections } from "../../questions/make-selections.js";
 import { PATTERNS_MODEL } from "../../questions/question-models.js";
 import { QUESTION_FLAGS } from "../../runs/run-flags.js";
+import { SELECTION_KINDS } from "../../tasks/selection.js";
 import { count, estimate, summaryBox, table, usd } from "../../text/format.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
 import { tokenOf } from "../flags/server-flags.js";
@@ -132,6 +135,21 @@ function madeActionsText({ output, tasks, byKind, mailboxes, isShort }: MadeActi
   ].join("\n");
 }
 
+function madeSelectionsText(made: MadeSelections): string {
+  const { output, kind, tasks, empty, mailboxes, usedMailboxes, rightEmails, leaks, isShort } = made;
+  return [
+    summaryBox(`ART-E Tasks (${kind})`, [
+      ["Mailboxes", `${count(mailboxes)}, ${count(usedMailboxes)} of them with tasks`],
+      ["Tasks", count(tasks) + (isShort ? " (no more can be made from the mail)" : "")],
+      ["Right emails", `${count(rightEmails)} different ones; none in ${count(empty)} of the tasks`],
+      ["Left out", `${count(leaks)} days on which the later email could be read`],
+      ["Written", output],
+    ]),
+    "",
+    `Next: ${commandLine`art-e run --agent mail-rules --dataset ${output} --limit 0`}`,
+  ].join("\n");
+}
+
 const UNPRICED = "unknown: no price is known for the model";
 
 const costText = (costUsd: number | null) => (costUsd === null ? UNPRICED : usd(costUsd));
@@ -184,11 +202,26 @@ const checkerShape = {
     .meta({ placeholder: "USD", description: "Maximum cost of all calls in US dollars" }),
 };
 
+/** Flags for tasks about the future of a mailbox. */
+const selectionShape = {
+  windowDays: wholeNumber(1, 365).optional().meta({
+    description: "Days up to the date of a task whose emails count [default: 7 for needs-reply, otherwise 14]",
+  }),
+  replyDays: wholeNumber(1, 365).optional().meta({
+    description: "Days after the date of a task in which later emails count [default: 7 for needs-reply, otherwise 14]",
+  }),
+  after: day.optional().meta({ description: "Only tasks on or after this date" }),
+  before: day.optional().meta({ description: "Only tasks before this date" }),
+};
+
 export const makeQuestionsCommand = defineCommand(
   z.object({
-    kind: oneOf(["answers", "actions"]).default("answers").meta({
-      description: "answers: questions with gold answers. actions: tasks that change the mailbox, with their goals",
-    }),
+    kind: oneOf(["answers", "actions", ...SELECTION_KINDS])
+      .default("answers")
+      .meta({
+        description:
+          "answers: questions with gold answers. actions: tasks that change the mailbox. The others ask for emails that later mail decides",
+      }),
     inbox: withTraits(z.array(text), { completes: "mailboxes" })
       .default([])
       .meta({ description: "Mailboxes [default: all imported ones]" }),
@@ -204,7 +237,7 @@ export const makeQuestionsCommand = defineCommand(
     ...checkerShape,
     unanswerable: numberBetween(0, 1)
       .default(0.1)
-      .meta({ description: "Fraction of unanswerable questions, from 0 to 1" }),
+      .meta({ description: "Fraction of unanswerable questions, or of tasks without a right email, from 0 to 1" }),
     train: numberBetween(0, 1)
       .default(0)
       .meta({ description: "Fraction of the mailboxes in the train split, from 0 to 1" }),
@@ -215,9 +248,23 @@ export const makeQuestionsCommand = defineCommand(
       .default(40)
       .meta({ description: "Minimum characters per email; a Chinese, Japanese or Korean one counts as four" }),
     dryRun: toggle.meta({ description: "Estimate calls, tokens and cost without calling a model" }),
+    ...selectionShape,
     ...shapeOf(OVERWRITE_FLAG),
   }),
   async ({ dryRun, kind, ...options }, context) => {
+    if (kind !== "answers" && kind !== "actions") {
+      const { makeSelections } = await import("../../questions/make-selections.js");
+      const result = await makeSelections(kind, options, context);
+      context.out.result(result, () => madeSelectionsText(result));
+      return;
+    }
+    const foreign = Object.keys(selectionShape).find((name) => options[name as keyof typeof options] !== undefined);
+    if (foreign !== undefined) {
+      throw contradiction(
+        `${flagName(foreign)} does not apply to --kind ${kind}.`,
+        "Remove it, or pass another --kind.",
+      );
+    }
     if (kind === "actions") {
       const { makeActions } = await import("../../questions/make-actions.js");
       const result = await makeActions(options, context);

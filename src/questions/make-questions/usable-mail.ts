@@ -241,7 +241,7 @@ function unusableReason(mail: Email, seen: Set<string>, minChars: number): Unusa
   return null;
 }
 
-function isNewsletter({ sender, to, cc, bcc, body }: Email): boolean {
+export function isNewsletter({ sender, to, cc, bcc, body }: Email): boolean {
   const recipients = [...to, ...cc, ...bcc];
   return (
     recipients.length > MAX_RECIPIENTS ||

@@ -1,0 +1,216 @@
+// `art-e questions make --kind needs-reply|waiting-for|follow-up`: makes tasks whose gold is the mailbox's own future.
+// A task is set on a day. The emails that somebody answers later are right, and the agent never sees the answers.
+
+import { type ConversationEmail, firstReadable, readConversations } from "../mail/conversations.js";
+import { endOfDay } from "../mail/date-range.js";
+import { type AppContext, Interrupted } from "../platform/app-context.js";
+import { UserError } from "../platform/errors.js";
+import { type Db, withStore } from "../store/open-store.js";
+import type { Question } from "../tasks/question.js";
+import { count } from "../text/format.js";
+import { addDays } from "../text/utc-day.js";
+import { shuffled } from "./dataset.js";
+import { checkTaskOutput, type MakeTasksOptions, writeTasks } from "./make-questions/task-files.js";
+import { chooseInboxes } from "./make-questions/usable-mail.js";
+import {
+  Conversations,
+  MAX_OPEN,
+  SELECTION_PERIODS,
+  type SelectionKind,
+  type TaskDay,
+} from "./make-selections/open-emails.js";
+
+interface MakeSelectionsOptions extends MakeTasksOptions {
+  /** Maximum fraction of tasks for which no email is right. */
+  readonly unanswerable: number;
+  /** Days before and after the date of a task. The kind decides if undefined. */
+  readonly windowDays?: number | undefined;
+  readonly replyDays?: number | undefined;
+  /** Earliest date of a task, inclusive. */
+  readonly after?: string | undefined;
+  /** Latest date of a task, exclusive. */
+  readonly before?: string | undefined;
+}
+
+export interface MadeSelections {
+  readonly output: string;
+  readonly kind: SelectionKind;
+  readonly tasks: number;
+  /** Tasks for which no email is right. */
+  readonly empty: number;
+  readonly mailboxes: number;
+  /** Mailboxes with at least one task. */
+  readonly usedMailboxes: number;
+  /** Different right emails over all tasks. */
+  readonly rightEmails: number;
+  /** Number of days left out because an agent could have read the later email. */
+  readonly leaks: number;
+  readonly isShort: boolean;
+}
+
+type SelectionTask = Omit<Question, "id"> & Required<Pick<Question, "select">>;
+
+/** Writes the dataset. Throws a UserError if the mail gives no task with a right email. */
+export function makeSelections(
+  kind: SelectionKind,
+  options: MakeSelectionsOptions,
+  context: AppContext,
+): Promise<MadeSelections> {
+  const { output, number } = options;
+  checkTaskOutput(options, context.settings);
+  return withStore(context.settings, async (db) => {
+    const inboxes = chooseInboxes(db, options.inbox);
+    const { byInbox, leaks } = readTasks(db, kind, inboxes, options, context);
+    const tasks = chooseTasks(byInbox, options);
+    const empty = tasks.filter(({ select }) => select.emails.length === 0).length;
+    if (tasks.length === empty) throw noTasks(kind, byInbox);
+    await writeTasks(tasks, inboxes, options);
+    const right = new Set(tasks.flatMap(({ select }) => select.emails.flatMap(({ message_ids: [id] }) => id ?? [])));
+    return {
+      output,
+      kind,
+      tasks: tasks.length,
+      empty,
+      mailboxes: inboxes.length,
+      usedMailboxes: new Set(tasks.map(({ inbox_address }) => inbox_address)).size,
+      rightEmails: right.size,
+      leaks,
+      isShort: tasks.length < number,
+    };
+  });
+}
+
+function noTasks(kind: SelectionKind, byInbox: readonly (readonly SelectionTask[])[]): UserError {
+  const days = byInbox.flat().length;
+  return new UserError(
+    "selections_not_made",
+    `Cannot make ${kind} tasks from the mail: no later email decides any of ${count(days)} days. Nothing was written.`,
+    "Import mailboxes with their sent mail.",
+    1,
+  );
+}
+
+function readTasks(
+  db: Db,
+  kind: SelectionKind,
+  inboxes: readonly string[],
+  options: MakeSelectionsOptions,
+  { signal, progress }: AppContext,
+) {
+  const bar = progress("Mailboxes");
+  let leaks = 0;
+  try {
+    const byInbox = inboxes.map((inbox, i) => {
+      if (signal.aborted) throw new Interrupted("interrupted. Nothing was written.");
+      bar.update(i, inboxes.length, `${count(i)} of ${count(inboxes.length)}`);
+      const made = tasksOf(kind, inbox, readConversations(db, inbox), options);
+      leaks += made.leaks;
+      return made.tasks;
+    });
+    return { byInbox, leaks };
+  } finally {
+    bar.stop();
+  }
+}
+
+/** Returns one task per day of a mailbox, without days on which nothing differs from an earlier one. */
+export function tasksOf(
+  kind: SelectionKind,
+  owner: string,
+  emails: readonly ConversationEmail[],
+  options: Pick<MakeSelectionsOptions, "windowDays" | "replyDays" | "after" | "before">,
+): { readonly tasks: readonly SelectionTask[]; readonly leaks: number } {
+  const { windowDays, replyDays } = { ...SELECTION_PERIODS[kind], ...definedPeriods(options) };
+  const conversations = new Conversations(owner, emails);
+  const readableFrom = firstReadable(emails);
+  const tasks = new Map<string, SelectionTask>();
+  let leaks = 0;
+  for (const day of writingDays(owner, emails, { windowDays, replyDays })) {
+    if ((options.after ?? day) > day || (options.before ?? "9999") <= day) continue;
+    const open = conversations.open(kind, { day, windowDays, replyDays });
+    if (open.length === 0 || open.length > MAX_OPEN) continue;
+    const right = open.filter(({ evidence }) => evidence.length > 0);
+    if (right.flatMap(({ evidence }) => evidence).some((email) => readableFrom(email) < endOfDay(day))) {
+      leaks++;
+      continue;
+    }
+    const key = JSON.stringify([open, right].map((list) => list.map(({ email }) => email.ids)));
+    if (tasks.has(key)) continue;
+    const from = addDays(day, 1 - windowDays);
+    const gold = right.map(({ email, evidence }) => ({ message_ids: [...email.ids], evidence: evidence.map(idOf) }));
+    tasks.set(key, {
+      question: `${QUESTIONS[kind](from, addDays(day, replyDays))} ${FORM}`,
+      answer: "",
+      message_ids: [],
+      how_realistic: 1,
+      inbox_address: owner,
+      query_date: day,
+      select: { kind, from, reply_days: replyDays, emails: gold },
+    });
+  }
+  return { tasks: [...tasks.values()], leaks };
+}
+
+function definedPeriods({ windowDays, replyDays }: Pick<MakeSelectionsOptions, "windowDays" | "replyDays">) {
+  return { ...(windowDays === undefined ? {} : { windowDays }), ...(replyDays === undefined ? {} : { replyDays }) };
+}
+
+const idOf = ({ ids: [id = ""] }: ConversationEmail) => id;
+
+const QUESTIONS: Readonly<Record<SelectionKind, (from: string, until: string) => string>> = {
+  "needs-reply": (from, until) =>
+    `Which emails that I received since ${from} and have not answered yet will I answer by ${until}?`,
+  "waiting-for": (from, until) =>
+    `Which of my own emails since ${from} ask for something, have no answer yet, and will get one by ${until}?`,
+  "follow-up": (from, until) =>
+    `Which of my own emails since ${from} ask for something and have no answer yet, so that I will write again by ${until} before one arrives?`,
+};
+
+const FORM = "Return their Message-IDs as sources, the most certain first, or no sources if there are none.";
+
+/**
+ * Yields the days with own emails both in the window and in the period after it. On other days, the owner was away or
+ * the sent mail was not kept, so a missing answer proves nothing.
+ */
+function* writingDays(
+  owner: string,
+  emails: readonly ConversationEmail[],
+  { windowDays, replyDays }: Pick<TaskDay, "windowDays" | "replyDays">,
+): Generator<string> {
+  const days = [...new Set(emails.filter(({ sender }) => sender === owner).map(({ date }) => date.slice(0, 10)))];
+  const isWritten = (from: string, to: string) => days.some((day) => day >= from && day <= to);
+  let next = "";
+  for (const written of days) {
+    // A window that starts with this email's day, unless an earlier email already covered its days.
+    for (let i = 0; i < windowDays; i++) {
+      const day = addDays(written, i);
+      if (day <= next) continue;
+      next = day;
+      if (isWritten(addDays(day, 1), addDays(day, replyDays))) yield day;
+    }
+  }
+}
+
+/** Chooses tasks from the mailboxes in turn. A shuffle by seed decides the order within a mailbox. */
+function chooseTasks(
+  byInbox: readonly (readonly SelectionTask[])[],
+  { number, seed, unanswerable }: MakeSelectionsOptions,
+): readonly SelectionTask[] {
+  const inTurn = (isEmpty: boolean) => {
+    const lists = byInbox.map((tasks, i) =>
+      shuffled(
+        tasks.filter(({ select }) => (select.emails.length === 0) === isEmpty),
+        seed + i,
+      ),
+    );
+    const longest = Math.max(0, ...lists.map(({ length }) => length));
+    return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => list[i] ?? [])).flat();
+  };
+  const decided = inTurn(false);
+  const undecided = inTurn(true);
+  // If the mail has too few right emails, there are fewer tasks, and not more empty ones.
+  const right = decided.slice(0, number - Math.min(undecided.length, Math.round(number * unanswerable)));
+  const mostEmpty = unanswerable === 1 ? number : Math.floor((right.length * unanswerable) / (1 - unanswerable));
+  const empty = undecided.slice(0, Math.min(mostEmpty, number - right.length));
+  return shuffled([...right, ...empty], seed);
+}

@@ -1,0 +1,117 @@
+// The rules of tasks about the future of a mailbox: which emails are open on a day, and which later email closes one.
+// They see one list of emails and no database.
+
+import { type ConversationEmail, isAnswer, recipientsOf } from "../../mail/conversations.js";
+import { endOfDay } from "../../mail/date-range.js";
+import { ownText } from "../../mail/email.js";
+import type { Selection } from "../../tasks/selection.js";
+import { addDays } from "../../text/utc-day.js";
+import { isNewsletter } from "../make-questions/usable-mail.js";
+
+export type SelectionKind = Selection["kind"];
+
+/** An email that nobody has answered by a day. */
+interface OpenEmail {
+  readonly email: ConversationEmail;
+  /** The later emails that decide it, oldest first. Empty if nothing happened until the end of the period. */
+  readonly evidence: readonly ConversationEmail[];
+}
+
+/** The emails of a window, and the period after it in which evidence counts. */
+export interface TaskDay {
+  readonly day: string;
+  readonly windowDays: number;
+  readonly replyDays: number;
+}
+
+/** Maximum number of open emails in a task. */
+export const MAX_OPEN = 50;
+
+/** Days that `kind` looks back, and days in which the evidence counts. */
+export const SELECTION_PERIODS: Readonly<Record<SelectionKind, Pick<TaskDay, "windowDays" | "replyDays">>> = {
+  "needs-reply": { windowDays: 7, replyDays: 7 },
+  "waiting-for": { windowDays: 14, replyDays: 14 },
+  "follow-up": { windowDays: 14, replyDays: 14 },
+};
+
+/** Decides for each email of one mailbox whether it is open on a day, and what closes it. */
+export class Conversations {
+  private readonly threads = new Map<number, ConversationEmail[]>();
+  private readonly candidates = new Map<SelectionKind, readonly ConversationEmail[]>();
+
+  /** @param emails of the mailbox, oldest first */
+  constructor(
+    private readonly owner: string,
+    private readonly emails: readonly ConversationEmail[],
+  ) {
+    for (const email of emails) {
+      const thread = this.threads.get(email.threadId);
+      if (thread === undefined) this.threads.set(email.threadId, [email]);
+      else thread.push(email);
+    }
+  }
+
+  /** Returns the emails of the window that are open at the end of the day, oldest first. */
+  open(kind: SelectionKind, { day, windowDays, replyDays }: TaskDay): readonly OpenEmail[] {
+    const from = addDays(day, 1 - windowDays);
+    const end = endOfDay(day);
+    const last = endOfDay(addDays(day, replyDays));
+    return this.candidatesFor(kind).flatMap((email) => {
+      if (email.date < from || email.date >= end) return [];
+      const later = this.laterThan(email);
+      // An email is no longer open if its sender wrote again in the thread: the newer email is the open one.
+      const isClosed = later.some((each) => each.date < end && (isAnswer(each, email) || continues(each, email)));
+      if (isClosed) return [];
+      const future = later.filter(({ date }) => date >= end && date < last);
+      return [{ email, evidence: this.evidence(kind, email, future) }];
+    });
+  }
+
+  private evidence(
+    kind: SelectionKind,
+    email: ConversationEmail,
+    future: readonly ConversationEmail[],
+  ): readonly ConversationEmail[] {
+    const { owner } = this;
+    const answer = future.find((each) => isAnswer(each, email) && (kind !== "needs-reply" || each.sender === owner));
+    if (kind !== "follow-up") return answer === undefined ? [] : [answer];
+    const second = future.find((each) => continues(each, email));
+    return second !== undefined && (answer === undefined || second.date < answer.date) ? [second] : [];
+  }
+
+  private laterThan(email: ConversationEmail): readonly ConversationEmail[] {
+    const thread = this.threads.get(email.threadId) ?? [];
+    return thread.slice(thread.indexOf(email) + 1);
+  }
+
+  private candidatesFor(kind: SelectionKind): readonly ConversationEmail[] {
+    const known = this.candidates.get(kind);
+    if (known !== undefined) return known;
+    const { owner } = this;
+    const isCandidate = (email: ConversationEmail) =>
+      !isNewsletter(email) &&
+      (kind === "needs-reply"
+        ? email.sender !== owner && recipientsOf(email).includes(owner)
+        : email.sender === owner && recipientsOf(email).some((address) => address !== owner) && asksSomething(email));
+    const candidates = this.emails.filter(isCandidate);
+    this.candidates.set(kind, candidates);
+    return candidates;
+  }
+}
+
+/** Whether the sender of an email writes again, with a new text, to somebody who received it. */
+function continues(later: ConversationEmail, email: ConversationEmail): boolean {
+  if (later.sender !== email.sender || later.date <= email.date) return false;
+  if (ownText(later.body) === ownText(email.body)) return false;
+  const recipients = recipientsOf(email);
+  return recipientsOf(later).some((address) => address !== email.sender && recipients.includes(address));
+}
+
+const REQUEST =
+  /\b(?:please|could you|can you|would you|will you|let me know|let us know|do you|are you|have you|did you|i need|we need|need you to)\b/i;
+
+/** Whether the sender's own text asks for something: a question mark outside of a URL, or words of a request. */
+export function asksSomething({ body }: Pick<ConversationEmail, "body">): boolean {
+  const text = ownText(body).replace(/https?:\S+/g, "");
+  return text.includes("?") || REQUEST.test(text);
+}
