@@ -73,7 +73,6 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
       lockMs: options.lock * 1_000,
     };
     const terms = (): WorkerTerms => ({
-      programVersion: programVersion(),
       corpusFingerprint: readFingerprint(mailDb),
       db: settings.db,
       suite,
@@ -278,7 +277,7 @@ class RunsOfWorker {
     return {
       id: this.id,
       name,
-      programVersion: this.terms().programVersion,
+      programVersion: programVersion(),
       slots: concurrency === "auto" ? MOST_SLOTS : concurrency,
       runs: Object.fromEntries([...this.joined].map(([runId, run]) => [runId, run.state()])),
       refused: Object.fromEntries(this.refused),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunManifest, showWorker } from "../../src/queue/protocol/shared-state.js";
+import { type RunManifest, showWorker, type WorkerState } from "../../src/queue/protocol/shared-state.js";
 import { WorkersWatch } from "../../src/queue/status.js";
 import { needs } from "../machine-requirements.js";
 import { type RedisServer, startRedis } from "./redis-server.js";
@@ -38,5 +38,15 @@ describe("WorkersWatch", needs("redis"), () => {
     await redis.client.flushall();
     await look(20);
     expect(notes).toEqual([expect.stringContaining("no worker is working on this run")]);
+  });
+
+  it("counts a worker of a later version, whose state has more fields", async () => {
+    const later = { id: "c", name: "c", programVersion: "9.9.9", slots: 1, refused: {}, faults: {}, memory: 1 };
+    await showWorker(redis.client, { ...later, runs: { [runId]: { ...answering, since: "now" } } } as WorkerState);
+    const watch = new WorkersWatch(redis.client, { runId } as RunManifest, () => undefined);
+    await watch.look(0);
+    expect(watch.state().workers).toEqual([{ name: "c", perSecond: 0 }]);
+    expect(await watch.isKnownEverywhere("1")).toBe(true);
+    expect(await watch.isKnownEverywhere("2")).toBe(false);
   });
 });

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { Spending } from "../../models/call-budget.js";
 import { LIMIT_REASONS } from "../../models/model.js";
 import { jsonObjectSchema, parseJsonOrNull } from "../../platform/json.js";
+import { programVersion } from "../../platform/program-files.js";
 import { LIMIT_FLAGS, type LimitFlag, type LimitReached, type RunSpending } from "../../runs/budget.js";
 import { questionSchema } from "../../tasks/question.js";
 import {
@@ -13,7 +14,16 @@ import {
   type RunLimits,
   runLimitsSchema,
 } from "../../traces/run-settings.js";
-import { compressJson, limitKey, PREFIX, queueName, RUNS, readCompressed } from "../connection/redis.js";
+import {
+  compressJson,
+  limitKey,
+  PREFIX,
+  queueName,
+  RUNS,
+  readCompressed,
+  readMessage,
+  StrangeMessage,
+} from "../connection/redis.js";
 
 /** Milliseconds without an update after which a worker is gone. */
 const EXPIRES_MS = 10_000;
@@ -44,7 +54,7 @@ const toolSchema = z.strictObject({
 export const runManifestSchema = z.strictObject({
   protocol: z.literal(PROTOCOL),
   runId: z.string().regex(/^run_[\w-]{1,100}$/),
-  programVersion: z.string(),
+  programVersion: z.string().max(100),
   /** Empty if the tasks do not use the mail. */
   corpusFingerprint: z.string(),
   /** The tasks' suite and the SHA-256 of its task files, or null for questions. */
@@ -86,7 +96,7 @@ export const resultMessageSchema = z.strictObject({
 
 export type ResultMessage = z.output<typeof resultMessageSchema>;
 
-const runOfWorkerSchema = z.strictObject({
+const runOfWorkerSchema = z.object({
   /** The attempt at the run whose manifest the worker has read. */
   attempt: z.string(),
   active: z.number().int().nonnegative(),
@@ -99,8 +109,8 @@ const runOfWorkerSchema = z.strictObject({
 
 const faultSchema = z.strictObject({ by: z.enum(["key", "account", "model", "tools", "server"]), why: z.string() });
 
-/** A worker's state, which it publishes every second. */
-const workerStateSchema = z.strictObject({
+/** A worker's state, which it publishes every second. A later version of art-e may add fields. */
+const workerStateSchema = z.object({
   id: z.string().min(1),
   name: z.string(),
   programVersion: z.string(),
@@ -264,10 +274,34 @@ export async function listPublishedRuns(redis: Redis): Promise<ReadonlyMap<strin
   return new Map(runs.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Returns a run's manifest, or null if the run is gone. Throws a `StrangeMessage` if the manifest is invalid. */
+/** Part of the manifest of every version of art-e. */
+const startedBySchema = runManifestSchema.pick({ programVersion: true }).extend({ protocol: z.int() }).loose();
+
+/**
+ * Returns a run's manifest, or null if the run is gone. Throws a `StrangeMessage` if the manifest is invalid, which
+ * names the versions if they are the reason.
+ */
 export async function readPublishedRun(redis: Redis, runId: string): Promise<RunManifest | null> {
   const text = await redis.get(manifestKey(runId));
-  return text === null ? null : readCompressed(`The description of run ${runId}`, text, runManifestSchema);
+  if (text === null) return null;
+  const what = `The description of run ${runId}`;
+  const value = await readCompressed(what, text, startedBySchema);
+  try {
+    return readMessage(what, value, runManifestSchema);
+  } catch (error) {
+    throw isSameVersion(value) ? error : new StrangeMessage(otherVersion(value));
+  }
+}
+
+type StartedBy = Pick<z.output<typeof startedBySchema>, "protocol" | "programVersion">;
+
+export function isSameVersion(startedBy: StartedBy): boolean {
+  return startedBy.protocol === PROTOCOL && startedBy.programVersion === programVersion();
+}
+
+/** Returns why this program does not answer a run of another version. */
+export function otherVersion({ protocol, programVersion: version }: StartedBy): string {
+  return `it was started by art-e ${version} (queue protocol ${protocol}), and this is art-e ${programVersion()} (${PROTOCOL})`;
 }
 
 export async function withdrawRun(redis: Redis, runId: string): Promise<void> {

@@ -7,10 +7,9 @@ import { trimEndOf } from "../../platform/trim-end.js";
 import type { IdentifiedSuite } from "../../suites/suite.js";
 import { isContained } from "../../tools/load-tools.js";
 import type { OwnRunSettings } from "../../traces/run-settings.js";
-import type { RunManifest } from "./shared-state.js";
+import { isSameVersion, otherVersion, type RunManifest } from "./shared-state.js";
 
 export interface WorkerTerms {
-  readonly programVersion: string;
   /** Fingerprint of the worker's mail, or null if it has no mail. */
   readonly corpusFingerprint: string | null;
   readonly db: string;
@@ -27,9 +26,7 @@ export interface WorkerTerms {
  */
 export function refusalOf(manifest: RunManifest, terms: WorkerTerms): string | null {
   const { settings, tools } = manifest;
-  if (manifest.programVersion !== terms.programVersion) {
-    return `it was started by art-e ${manifest.programVersion}, but this worker is art-e ${terms.programVersion}`;
-  }
+  if (!isSameVersion(manifest)) return otherVersion(manifest);
   if (manifest.corpusFingerprint !== "" && manifest.corpusFingerprint !== terms.corpusFingerprint) {
     const here =
       terms.corpusFingerprint === null ? "does not contain mail" : `contains ${shorten(terms.corpusFingerprint)}`;

@@ -62,7 +62,7 @@ describe("a queue", needs("redis"), () => {
     [
       "another version started",
       () => ({ programVersion: "9.9.9" }),
-      /started by art-e 9\.9\.9, but this worker is art-e 0\./,
+      /started by art-e 9\.9\.9 \(queue protocol \d+\), and this is art-e 0\./,
     ],
     [
       "uses other mail",
@@ -101,6 +101,16 @@ describe("a queue", needs("redis"), () => {
     const { stdout } = await artE("queue status --json", env());
     expect(JSON.parse(stdout).runs).toMatchObject([{ runId, workers: [], fault: null }]);
     await withdrawRun(redis.client, runId);
+  });
+
+  it("names the versions if a later version described a run in another form", async () => {
+    const later = { ...described, runId: "run_later", protocol: PROTOCOL + 1, programVersion: "9.9.9", region: "eu" };
+    await publishRun(redis.client, later as unknown as RunManifest, "1");
+    const why = `it was started by art-e 9.9.9 (queue protocol ${PROTOCOL + 1}), and this is art-e ${programVersion()} (${PROTOCOL})`;
+    await expect.poll(() => worker.said()).toContain(`run run_later is left to other workers: ${why}.`);
+    const { stdout } = await artE("queue status --json", env());
+    expect(JSON.parse(stdout).runs).toMatchObject([{ runId: "run_later", workers: [], fault: why }]);
+    await withdrawRun(redis.client, "run_later");
   });
 
   it("makes a worker reject entries that art-e did not write, and continue", async () => {
