@@ -17,6 +17,7 @@ import {
   type EvalDefinition,
   type EvalLanguage,
   evalDefinitionSchema,
+  evalNameSchema,
   type FileValidation,
   fileValidationSchema,
   type StoredEval,
@@ -191,22 +192,17 @@ async function fromPython(text: string, name: string, signal: AbortSignal): Prom
 async function fromTypescript(code: string, name: string): Promise<unknown> {
   const described = describeTypescript(code);
   if (described === null) throw new Error("it exports no function");
-  return codeDefinition("typescript", snakeCase(name), { code, ...described });
-}
-
-/** Converts names as TypeScript files have them, such as `briefAnswer` and `brief-answer`. */
-function snakeCase(name: string): string {
-  return name
-    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
-    .replace(/[-.\s]+/g, "_")
-    .toLowerCase();
+  return codeDefinition("typescript", name, { code, ...described });
 }
 
 function codeDefinition(
   kind: EvalLanguage,
-  name: string,
+  fileName: string,
   { code, criterion, reference }: CodeDescription & { readonly code: string },
 ): unknown {
+  const name = snakeCase(fileName);
+  if (!evalNameSchema.safeParse(name).success)
+    throw new Error("the file name cannot be an eval's name, which starts with a letter and has at most 64 characters");
   return {
     name,
     version: 1,
@@ -222,6 +218,17 @@ const TYPESCRIPT: CodeReader = {
   parse: fromTypescript,
   hint: "The file must export one function (input, output, trace) that returns {score, reason}. ",
 };
+
+/** Converts names as files have them, such as `briefAnswer`, `brief-answer` and `check (1)`. */
+function snakeCase(name: string): string {
+  return name
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "_")
+    .replace(/^_|_$/g, "");
+}
 
 /** Readers by file extension. */
 const CODE_READERS: Readonly<Record<string, CodeReader>> = {

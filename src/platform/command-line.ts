@@ -72,14 +72,19 @@ const wrongLetters = (name: string) => Math.max(1, Math.floor(name.length / 3));
 
 /** Returns up to three known names that a mistyped one probably meant, most similar first. */
 export function nearestNames(mistyped: string, names: Iterable<string>): string[] {
-  const word = mistyped.toLowerCase();
+  const word = spelled(mistyped);
   const limit = wrongLetters(word);
   return [...names]
-    .map((name) => ({ name, wrong: wrongIn(word, name.toLowerCase()) }))
+    .map((name) => ({ name, wrong: wrongIn(word, spelled(name)) }))
     .filter(({ wrong }) => wrong <= limit)
     .sort((a, b) => a.wrong - b.wrong)
     .slice(0, 3)
     .map(({ name }) => name);
+}
+
+/** Returns a name without the case and separators in which `isOkNow`, `is-ok-now` and `is_ok_now` differ. */
+function spelled(name: string): string {
+  return name.toLowerCase().replace(/(?<=[^-_.\s])[-_.\s]+/g, "");
 }
 
 function wrongIn(word: string, name: string): number {

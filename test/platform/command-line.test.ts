@@ -16,6 +16,8 @@ it.each([
   ["exprot-traces", ["export-traces", "import"], ["export-traces"]],
   ["export", ["export-traces", "report"], ["export-traces", "report"]],
   ["BASELINE", ["baseline", "noop"], ["baseline"]],
+  ["a-b-c", ["a_b_c", "abd"], ["a_b_c", "abd"]],
+  ["isOkAB", ["is_ok_a_b"], ["is_ok_a_b"]],
   ["x", ["run", "ask"], []],
   ["frobnicate", ["run", "import"], []],
   ["--limt", ["--limit", "--list", "--lines", "--lint"], ["--limit", "--list", "--lint"]],

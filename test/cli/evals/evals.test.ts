@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Database } from "../../../src/store/sqlite.js";
+import { needs } from "../../machine-requirements.js";
 import { jsonLines, QUESTIONS, workFolder } from "../art-e.js";
 import { jsonOf } from "./json-output.js";
 
@@ -387,6 +388,28 @@ describe("an eval file", () => {
     expect((await artE("evals add grader.rb")).stderr).toContain(
       "Cannot read the eval grader.rb: expected JSON, Python (.py) or TypeScript (.ts, .js)",
     );
+  });
+
+  it("are named after code files, whatever spelling these have", async () => {
+    write("a-b-c.ts", "export default () => ({ score: 1, reason: '' });");
+    write("Größe (1).ts", "export default () => ({ score: 0, reason: '' });");
+    write("1st.ts", "export default () => ({ score: 0, reason: '' });");
+    expect((await artE(["evals", "add", "a-b-c.ts", "Größe (1).ts"])).stdout).toBe(
+      "a-b-c.ts: a_b_c@1\nGröße (1).ts: gro_e_1@1\n",
+    );
+    for (const spelling of ["a-b-c", "aBC", "A_B_C"]) {
+      expect((await artE(`evals test ${spelling}`)).stderr).toMatch(
+        new RegExp(`Unknown eval "${spelling}" .*\n +Did you mean a_b_c\\?`),
+      );
+    }
+    expect((await artE("evals add 1st.ts")).stderr).toMatch(
+      "Cannot read the eval 1st.ts: the file name cannot be an eval's name, which starts with a letter",
+    );
+  });
+
+  it("are named alike in Python", needs("sandbox"), async () => {
+    write("my-check.py", "def eval_function(task, task_metadata, trace, ctx):\n    return 1.0\n");
+    expect((await artE("evals add my-check.py")).stdout).toBe("my-check.py: my_check@1\n");
   });
 
   it("can contain TypeScript, tested and exported like other evals", async () => {
