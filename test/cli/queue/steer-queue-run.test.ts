@@ -1,8 +1,10 @@
+import { randomUUID } from "node:crypto";
 import { copyFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { needs } from "../../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";
+import { OUT_OF_BOUNDS } from "../../runs/out-of-bounds.js";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { Workers } from "./queue-setup.js";
 
@@ -61,6 +63,36 @@ describe("art-e ctl with a queue", needs("redis"), () => {
     for (const release of waiting.splice(0)) release();
     expect((await ended).code).toBe(130);
     await expect(ctl("pause run_")).rejects.toThrow("is on the queue");
+  });
+
+  it("keeps the limits and the tasks of a run if Redis contains requests out of bounds", async () => {
+    const waiting: (() => void)[] = [];
+    provider = await startFakeProvider(async () => {
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return { content: "an answer" };
+    });
+    const variables = { ART_E_QUEUE_URL: redis.url, ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: provider.url };
+    workers.start("strict", "--concurrency 2", variables);
+    const database = `--db strict.db -o strict.json`;
+    copyFileSync(path("mail.db"), path("strict.db"));
+    const ended = artE(`run -a email-search --dataset ${QUESTIONS} --quiet -l 2 ${database}`, variables);
+    await provider.received(2);
+    const [runId = ""] = await redis.client.hkeys("art-e:runs");
+    const requests = `art-e:{${runId}}:control`;
+    for (const changes of OUT_OF_BOUNDS) {
+      const id = randomUUID();
+      const request = `{"command":"set","changes":${changes}}`;
+      await redis.client.rpush(requests, `{"id":"${id}","request":${request}}`);
+      const reply = async () => JSON.parse((await redis.client.get(`${requests}:${id}`)) ?? "null");
+      await expect.poll(reply).toMatchObject({ ok: false, code: "control_request_invalid" });
+    }
+    // Without a coordinator in between: the limits that workers and the coordinator read.
+    const spent = `art-e:{${runId}}:spent`;
+    await redis.client.hset(spent, "worker_limits", '{"taskTimeoutMs":1e12}', "limits", '{"maxTimeMs":1e12}');
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    for (const answer of waiting) answer();
+    expect(await ended).toMatchObject({ code: 0 });
+    expect(readJson("strict.json")).toMatchObject({ completedTasks: 2, failedTasks: 0 });
   });
 
   it("limits the running tasks of all workers together, their rate and the time of later tasks", {

@@ -3,6 +3,7 @@ import { createConnection } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
+import { OUT_OF_BOUNDS } from "../../runs/out-of-bounds.js";
 import { demoQuestions, type Ended, MAIL, QUESTIONS, type Started, workFolder } from "../art-e.js";
 
 /** Long enough for a run that ignores a change to start another task. */
@@ -64,6 +65,15 @@ async function ctlJson(line: string) {
   const { code, stdout, stderr } = await ctl(`${line} --json`);
   if (code !== 0) throw new Error(stderr);
   return JSON.parse(stdout);
+}
+
+/** Sends a line to a run's socket, and returns the parsed reply. */
+async function sendLine(socket: string, line: string): Promise<unknown> {
+  const reply = await new Promise<string>((resolve, reject) => {
+    const connection = createConnection(socket, () => connection.write(`${line}\n`));
+    connection.setEncoding("utf8").on("data", resolve).on("error", reject);
+  });
+  return JSON.parse(reply);
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -217,11 +227,10 @@ describe("art-e ctl", () => {
     expect(statSync(SOCKETS()).mode & 0o777).toBe(0o700);
     expect(statSync(socket).mode & 0o777).toBe(0o600);
 
-    const reply = await new Promise<string>((resolve, reject) => {
-      const connection = createConnection(socket, () => connection.write('{"command":"set","changes":{"db":"/"}}\n'));
-      connection.setEncoding("utf8").on("data", resolve).on("error", reject);
+    expect(await sendLine(socket, '{"command":"set","changes":{"db":"/"}}')).toMatchObject({
+      ok: false,
+      code: "control_request_invalid",
     });
-    expect(JSON.parse(reply)).toMatchObject({ ok: false, code: "control_request_invalid" });
     expect(await ctlJson("list")).toMatchObject([{ state: "running", pid: child.pid, db: path("art-e.db") }]);
 
     child.kill("SIGKILL");
@@ -235,6 +244,22 @@ describe("art-e ctl", () => {
     const { code, stderr } = await ctl("pause latest");
     expect(code).toBe(1);
     expect(stderr).toMatch(/Cannot pause run run_\S+: it is not running on this machine \(interrupted\)\./);
+  });
+
+  it("keeps the limits and the tasks of a run if its socket receives values out of bounds", async () => {
+    held = await holdingProvider();
+    const ended = startRun("--concurrency 1 -l 2");
+    await held.provider.received(1);
+    const [name = ""] = readdirSync(SOCKETS());
+    const before = await ctlJson("show latest");
+    for (const changes of OUT_OF_BOUNDS) {
+      const reply = await sendLine(join(SOCKETS(), name), `{"command":"set","changes":${changes}}`);
+      expect([changes, reply]).toMatchObject([changes, { ok: false, code: "control_request_invalid" }]);
+    }
+    expect(await ctlJson("show latest")).toMatchObject({ limits: before.limits, changes: [] });
+    held.releaseAll();
+    const { code, stdout } = await ended;
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { completedTasks: 2, failedTasks: 0 }]);
   });
 
   it("lists several runs, each with its own socket", async () => {
