@@ -235,7 +235,9 @@ function casesBody({ cases, scoring }: EvalOf<"cases">): string[] {
     '    return None, "no case for this task"',
     `must_contain, must_cite${isFraction ? ", reached_before, most_failing" : ""} = cases[task["task_id"]]`,
     'missing = [term for term in must_contain if not contains_term(trace.get("answer") or "", term)]',
-    'cited = not must_cite or any(source in must_cite for source in trace.get("sources") or [])',
+    'bare = lambda message_id: regex(r"^<|>$").sub("", strip(message_id))',
+    "required = {bare(message_id) for message_id in must_cite}",
+    'cited = not must_cite or any(bare(source) in required for source in trace.get("sources") or [])',
     ...(isFraction
       ? [
           "if missing and cited:",

@@ -11,7 +11,7 @@ import { getRun, type RunRow } from "../traces/runs-store.js";
 import { BANDS, type Band, bandOf } from "../traces/score-bands.js";
 import type { QuestionTrace, Trace } from "../traces/trace.js";
 import { countScores, readTraces, selectTraceIds } from "../traces/traces-store.js";
-import { BAND_RULES, type BandRule, brokenText, requireHigherIsBetter } from "./band-rules.js";
+import { addGoldCopies, BAND_RULES, type BandRule, brokenText, requireHigherIsBetter } from "./band-rules.js";
 import { modeFlag } from "./criteria.js";
 import { BY_TEMPLATES, type CaseOrigin, type EvalDraft, MAX_CASES, type RegressionCase } from "./definition.js";
 import { type EffectiveLabel, effectiveLabels } from "./effective-labels.js";
@@ -219,7 +219,10 @@ function readBands(db: Db, run: RunRow, options: BandOptions) {
   if (scorer !== null) requireHigherIsBetter("--by", scorer);
   const read = new BandReader(run.id, wordFrequency(db));
   const ids = selectTraceIds(db, { runId: run.id });
-  for (const trace of readTraces(db, ids)) read.add(trace, sorted(trace, labels.get(trace.traceId), scorer));
+  const withCopies = addGoldCopies(db);
+  for (const trace of readTraces(db, ids)) {
+    read.add(withCopies(trace), sorted(trace, labels.get(trace.traceId), scorer));
+  }
   return { read, scorer };
 }
 

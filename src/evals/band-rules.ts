@@ -1,10 +1,12 @@
 // Rules that describe what good and bad traces have in common. Some use the gold answer, so that a report about scored
 // traces can name what an answer lacks. The evals made from traces never see these.
+import { openMailLookup } from "../mail/mail-lookup.js";
 import { UserError } from "../platform/errors.js";
 import { SCORES } from "../scoring/scorers.js";
+import type { Db } from "../store/open-store.js";
 import type { Trace } from "../traces/trace.js";
 import { featureOf, type VisibleTrace, viewOf } from "./features.js";
-import { containsTerm, hasGold, isMissed, keyTermsOf } from "./run-evals/run-rules.js";
+import { containsTerm, hasGold, isMissed, keyTermsOf, namesOneOf } from "./run-evals/run-rules.js";
 import { conditionOf, TEMPLATES } from "./templates.js";
 
 export interface BandRule {
@@ -63,6 +65,19 @@ export const BAND_RULES: readonly BandRule[] = [
   }),
 ];
 
+/**
+ * Returns a function that adds the Message-IDs of copies to a question's gold emails. Scores count a copy as the same
+ * email, so the rules and the cases of a trace must do so, too.
+ */
+export function addGoldCopies(db: Db): <T extends Trace>(trace: T) => T {
+  const mails = openMailLookup(db);
+  return (trace) => {
+    if (trace.kind !== "question") return trace;
+    const message_ids = [...new Set(trace.task.message_ids.flatMap((id) => mails.copies(id)))];
+    return { ...trace, task: { ...trace.task, message_ids } };
+  };
+}
+
 /** Returns what a trace lacks: one phrase per rule that it breaks. */
 export function missingFrom(trace: Trace): string[] {
   return brokenRules(trace).map(({ rule, detail }) => brokenText(rule, detail));
@@ -99,8 +114,7 @@ function goldEmailRule(name: string, sentence: string, idsIn: (view: VisibleTrac
     check(trace, view) {
       if (!hasGold(trace) || trace.task.message_ids.length === 0) return null;
       const gold = trace.task.message_ids;
-      const ids = new Set(idsIn(view));
-      const holds = gold.some((id) => ids.has(id));
+      const holds = namesOneOf(gold, idsIn(view));
       return { holds, detail: holds ? "" : `gold: ${gold.slice(0, 3).join(", ")}` };
     },
   };

@@ -43,6 +43,8 @@ export interface MailLookup {
   isVisible(mail: Pick<StoredMail, "mailId" | "date">, inboxId: number | "all", cutoff: string | null): boolean;
   /** Returns the same id for all Message-IDs of an email. Returns an unknown id unchanged. */
   canonicalId(messageId: string): string;
+  /** Returns all Message-IDs of an email, the given one first. */
+  copies(messageId: string): string[];
 }
 
 interface StoredMailRow {
@@ -170,6 +172,8 @@ export const LOOKUP_SQL = {
         FROM messages x JOIN mails m ON m.id = x.mail_id WHERE x.message_id = ?`,
   isInInbox: `SELECT 1 FROM mail_order o JOIN mailboxes b ON b.position = o.position
               WHERE o.mail_id = ? AND b.address_id = ?`,
+  copies: `SELECT c.message_id FROM messages x JOIN messages c ON c.mail_id = x.mail_id WHERE x.message_id = ?
+           ORDER BY c.message_id`,
   canonical: "SELECT min(c.message_id) FROM messages x JOIN messages c ON c.mail_id = x.mail_id WHERE x.message_id = ?",
 } as const;
 
@@ -177,6 +181,7 @@ export function openMailLookup(db: Db): MailLookup {
   const get = db.prepare(LOOKUP_SQL.get);
   const inMailbox = db.prepare(LOOKUP_SQL.isInInbox).pluck();
   const canonical = db.prepare(LOOKUP_SQL.canonical).pluck();
+  const copiesOf = db.prepare(LOOKUP_SQL.copies).pluck();
   const inTickTransaction = withTickTransaction(db);
   const isInInbox = (mailId: number, addressId: number) =>
     inTickTransaction(() => inMailbox.get(mailId, addressId)) !== undefined;
@@ -198,6 +203,13 @@ export function openMailLookup(db: Db): MailLookup {
         if (original !== null) return original;
       }
       return messageId;
+    },
+    copies(messageId) {
+      for (const id of spellings(messageId)) {
+        const all = inTickTransaction(() => copiesOf.all(id)) as string[];
+        if (all.length > 0) return [...new Set([messageId, ...all])];
+      }
+      return [messageId];
     },
   };
 }

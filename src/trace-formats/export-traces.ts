@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { getVersion } from "../agents/registry-store.js";
-import { missingFrom, requireHigherIsBetter } from "../evals/band-rules.js";
+import { addGoldCopies, missingFrom, requireHigherIsBetter } from "../evals/band-rules.js";
 import type { ToolSpec } from "../models/model.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
@@ -182,6 +182,7 @@ export function exportScoreBands(
 async function writeBands(db: Db, folder: string, ids: readonly string[], scorer: string) {
   const entries: Record<Band, BandEntry[]> = { high: [], medium: [], low: [] };
   const unscored: Record<string, number> = {};
+  const withCopies = addGoldCopies(db);
   for (const band of BANDS) {
     await writeFileAtomically(join(folder, fileOfBand(band)), linesOf(readTraces(db, ids), band));
   }
@@ -191,7 +192,7 @@ async function writeBands(db: Db, folder: string, ids: readonly string[], scorer
     for (const trace of traces) {
       const actual = bandOf(trace.scores[scorer]?.value ?? null);
       if (actual === band) {
-        entries[band].push(bandEntry(trace, scorer, band));
+        entries[band].push(bandEntry(withCopies(trace), scorer, band));
         for (const line of jsonLine(trace)) yield `${line}\n`;
       } else if (actual === "unscored" && band === BANDS[0]) {
         unscored[trace.ending] = (unscored[trace.ending] ?? 0) + 1;

@@ -93,6 +93,7 @@ describe("regression cases", () => {
   const cases = [{ task: 1, must_contain: ["$1,500,000", "2001-05-14"], must_cite: ["<gold@x>", "<copy@x>"] }];
   it.each([
     ["It is 1.5 million from 5/14/01", ["<copy@x>"], 1, "the answer contains everything that the case requires"],
+    ["It is 1.5 million from 5/14/01", [" copy@x "], 1, "the answer contains everything that the case requires"],
     ["It is 1.5 million", ["<copy@x>"], 0, "missing from the answer: 2001-05-14"],
     ["1.5 million, May 14, 2001", ["<other@x>"], 0, "not cited: <gold@x>, <copy@x>"],
   ])("score the answer %j, citing %j, as %s", (answer, sources, score, reason) =>

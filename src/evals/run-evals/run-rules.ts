@@ -1,5 +1,6 @@
 // Runs evals that are data: rules over features, assertions about the answer, and regression cases.
 import { createContext, Script } from "node:vm";
+import { bareMessageId } from "../../mail/email.js";
 import { parseJsonOrNull } from "../../platform/json.js";
 import { compact } from "../../platform/optional-values.js";
 import { isDontKnow } from "../../text/abstention.js";
@@ -56,9 +57,15 @@ export function regressionCaseOf(trace: QuestionTrace, frequencyOf: (word: strin
     .slice(0, MAX_WORDS)
     .map(({ word }) => word);
   const mustContain = [...values.filter((value) => containsTerm(answer, value)), ...words];
-  const mustCite = trace.sources.some((id) => goldIds.includes(id)) ? goldIds : [];
+  const mustCite = namesOneOf(goldIds, trace.sources) ? goldIds : [];
   if (mustContain.length + mustCite.length === 0) return null;
   return { task: trace.taskId, must_contain: mustContain, must_cite: mustCite };
+}
+
+/** Whether one of the Message-IDs is in the list. Models often omit the angle brackets. */
+export function namesOneOf(listed: readonly string[], messageIds: readonly string[]): boolean {
+  const ids = new Set(messageIds.map(bareMessageId));
+  return listed.some((id) => ids.has(bareMessageId(id)));
 }
 
 /** Whether the trace answers a question with a gold answer. */
@@ -163,6 +170,9 @@ function matchesPattern(pattern: string, text: string): boolean {
   }
 }
 
+/** Maximum number of Message-IDs in a reason: an email can have a dozen copies. */
+const SHOWN_IDS = 3;
+
 /**
  * Scores 1 if the answer meets the case for its task, otherwise 0, or the fraction of the terms found. An answer passes
  * only if it contains more of the terms than the answer that the case was made from. The eval does not apply to tasks
@@ -176,13 +186,13 @@ export function runCases(
   if (taskCase === undefined) return { score: null, reason: "no case for this task", error: null };
   const answer = trace.answer ?? "";
   const missing = taskCase.must_contain.filter((term) => !containsTerm(answer, term));
-  const cited = taskCase.must_cite.length === 0 || taskCase.must_cite.some((id) => trace.sources.includes(id));
+  const cited = taskCase.must_cite.length === 0 || namesOneOf(taskCase.must_cite, trace.sources);
   if (missing.length === 0 && cited)
     return { score: 1, reason: "the answer contains everything that the case requires", error: null };
   if (scoring === "fraction" && cited) return { ...partialMatch(taskCase, missing.length), error: null };
   const reasons = compact([
     missing.length > 0 && `missing from the answer: ${missing.join(", ")}`,
-    !cited && `not cited: ${taskCase.must_cite.join(", ")}`,
+    !cited && `not cited: ${taskCase.must_cite.slice(0, SHOWN_IDS).join(", ")}`,
   ]);
   return { score: 0, reason: reasons.join("; "), error: null };
 }

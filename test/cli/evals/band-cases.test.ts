@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { demoQuestions, MAIL, ROOT, workFolder } from "../art-e.js";
+import { demoQuestions, MAIL, QUESTIONS, ROOT, workFolder } from "../art-e.js";
 import { jsonOf } from "./json-output.js";
 
 const { artE, path, read, write } = workFolder({ mail: MAIL });
@@ -223,4 +223,27 @@ it("makes no case of a low answer that contains all key terms, because the answe
   const made = await json("evals cases wordy");
   expect(made).toMatchObject({ counts: { low: 1 }, withoutCase: { "the answer contains all key terms": 1 } });
   expect(made.low.bugs).toEqual([]);
+});
+
+it("counts a copy of an email as the email, like the scores", async () => {
+  const run = `run -a baseline --model-id offline/baseline --dataset ${QUESTIONS} -l 0 --quiet -o copies.json`;
+  expect(await artE(run)).toMatchObject({ code: 0 });
+  const { taskResults } = JSON.parse(read("copies.json")) as { taskResults: { scores: Record<string, number> }[] };
+  const sumOf = (name: string) => taskResults.reduce((sum, { scores }) => sum + (scores[name] ?? 0), 0);
+  const { counts, high, low, evals: saved } = await json("evals cases latest --by sourcesCorrect");
+  const rows = (rules: readonly { name: string; traces: number }[]) =>
+    Object.fromEntries(rules.map(({ name, traces }) => [name, traces]));
+  expect(counts).toMatchObject({ high: sumOf("sourcesCorrect"), low: taskResults.length - sumOf("sourcesCorrect") });
+  expect(rows(high.patterns)).toMatchObject({ gold_cited: counts.high, gold_found: counts.high });
+  const { gold_cited: cited, gold_found: found = 0, gold_opened: opened = 0 } = rows(low.failureModes);
+  expect([cited, taskResults.length - found, taskResults.length - opened]).toEqual([
+    counts.low,
+    sumOf("foundGold"),
+    sumOf("readGold"),
+  ]);
+
+  // The answers pass the cases that were made from them, although half of them cite a copy.
+  const { version } = saved.find(({ name }: { name: string }) => name === "regression_cases");
+  const { evals } = await json(`evals run regression_cases@${version} latest`);
+  expect(evals).toMatchObject([{ name: "regression_cases", passed: high.regression.length, failed: 0 }]);
 });
