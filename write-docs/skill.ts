@@ -25,7 +25,7 @@ export function skillPage(): string {
   return `${[
     "---\nname: art-e\ndescription: Measures agents that answer questions from a mailbox. Use it to import mail, run and compare agents, find out what went wrong, make evals from labeled traces, and gate releases.\n---",
     "# art-e",
-    "Everything is in one SQLite file (`./art-e.db`, `--db FILE`). `--json` prints a result as one JSON document, and errors as one line of JSON on stderr. Exit codes: 0 success, 1 failure, 2 wrong usage or input, 3 a missed gate or mostly failed tasks, 130 interrupted. `art-e COMMAND --help` explains a command.",
+    "Everything is in one SQLite file (`./art-e.db`, `--db FILE`). `--json` prints a result as one JSON document (`schema/outputs.schema.json` has its schema under the command's name), and errors as one line of JSON on stderr. Exit codes: 0 success, 1 failure, 2 wrong usage or input, 3 a missed gate or mostly failed tasks, 130 interrupted. `art-e COMMAND --help` explains a command.",
     "Without a run, commands read the newest run. To select a run, pass its id, the start of the id, its name, or its agent.",
     "## Commands",
     ...commands,

@@ -34,7 +34,8 @@ interface AgentRow extends Omit<StoredAgent, "settings" | "builtin"> {
   builtin: number;
 }
 
-export interface AgentDescription extends Agent {
+/** The times are absent for an agent of a run, or of an earlier version. */
+export interface AgentDescription extends Agent, Partial<Pick<StoredAgent, "createdAt" | "updatedAt">> {
   readonly version: number;
   readonly builtin?: boolean;
   readonly tools: readonly { readonly id: string; readonly config: string | null }[];

@@ -46,7 +46,8 @@ export const completionCommand = defineCommand(
     shell: oneOf(["bash", "zsh", "fish"]).default("bash").meta({ description: "bash, zsh or fish" }),
   }),
   async ({ shell }, { out }) => {
-    out.result({ shell, script: SCRIPTS[shell] }, () => SCRIPTS[shell]);
+    const script: string = SCRIPTS[shell];
+    out.result({ shell, script }, () => script);
   },
 );
 

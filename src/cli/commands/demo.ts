@@ -32,7 +32,7 @@ export const demoCommand = defineCommand(
       ...out,
       result(json, text) {
         results.push(json);
-        if (!settings.json) out.result(json, text);
+        if (!settings.json) out.result(undefined, text);
       },
     };
     const offline: CommandContext = { ...context, settings, out: collecting };
@@ -65,9 +65,12 @@ export const demoCommand = defineCommand(
       code = await command.run(flags, offline);
       if (code !== 0) return code;
     }
-    const [imported, run] = results;
+    const [imported, run] = results as [
+      object,
+      BenchmarkResult & { readonly output: string | null; readonly db: string },
+    ];
     if (settings.json) out.result({ import: imported, run, files }, () => "");
-    out.note(explainedFigures(run as BenchmarkResult));
+    out.note(explainedFigures(run));
     out.note(nextSteps(files));
     return code;
   },

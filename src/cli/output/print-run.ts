@@ -129,10 +129,11 @@ export async function printTotals(
   files: WrittenFiles,
   { settings, out }: CommandContext,
 ): Promise<void> {
-  const results = settings.json ? await resultsFile(totals, settings) : totals;
+  const results = settings.json ? await resultsFile(totals, settings) : undefined;
   const judged = gates.length === 0 ? {} : { gates };
   const claim = until === null ? {} : { until };
-  out.result({ ...results, ...judged, ...claim, output: files.output ?? null, db: settings.db }, () => {
+  const json = results && { ...results, ...judged, ...claim, output: files.output ?? null, db: settings.db };
+  out.result(json, () => {
     const lines = compact([
       ...gates.map((gate) => `Gate:     ${gateText(gate)}`),
       ...(until === null ? [] : untilLines(until)).map((line, i) => `${i === 0 ? "Until:    " : "          "}${line}`),

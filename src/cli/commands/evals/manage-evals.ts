@@ -10,6 +10,7 @@ import {
   validationOf,
 } from "../../../evals/definition.js";
 import { wrongLabelsText } from "../../../evals/label-error-correction.js";
+import type { StoredEvalTest } from "../../../evals/store.js";
 import type { DescribedEval } from "../../../evals/use-evals.js";
 import { commandLine } from "../../../platform/command-line.js";
 import { EXIT } from "../../../platform/errors.js";
@@ -321,6 +322,9 @@ function definitionLines(definition: EvalDefinition): string[] {
   return body === null ? [json] : [json, "", body.trimEnd()];
 }
 
+type EvalVersion = EvalDefinition &
+  Pick<DescribedEval["stored"], "status" | "createdAt"> & { readonly tests: readonly StoredEvalTest[] };
+
 export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code, disagreements, mode }, context) => {
   const { settings, out } = context;
   if (disagreements) return showDisagreements(name, mode, context);
@@ -332,12 +336,14 @@ export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code
     out.result({ name: definition.name, version: definition.version, code: source }, () => source);
     return;
   }
-  const versions = history.map(({ stored: one, tests }) => ({
-    ...one.definition,
-    status: one.status,
-    createdAt: one.createdAt,
-    tests,
-  }));
+  const versions = history.map(
+    ({ stored: one, tests }): EvalVersion => ({
+      ...one.definition,
+      status: one.status,
+      createdAt: one.createdAt,
+      tests,
+    }),
+  );
   out.result({ ...definition, status, createdAt, test, versions }, () =>
     [
       test === null
