@@ -37,23 +37,26 @@ export function identifierRuns(text: string, isQuery = false): JoinedRun[] {
   const runs: JoinedRun[] = [];
   const digit = isQuery ? DIGIT : DIGIT_IN_RUN;
   for (digit.lastIndex = 0; digit.test(text); ) {
-    const run = runAt(text, digit.lastIndex - 1, isQuery);
-    digit.lastIndex = run.end;
-    if (run.pieces === null || !isIdentifier(run.pieces, run.separators)) continue;
-    const pieces = run.pieces.map((piece) => piece.toLowerCase());
+    const at = digit.lastIndex - 1;
+    const end = endOfRun(text, at);
+    digit.lastIndex = end;
+    const run = text.slice(startOfRun(text, at, isQuery), end);
+    if (!isIdentifier(run)) continue;
+    const pieces = run.toLowerCase().split(SEPARATOR);
     runs.push({ pieces, joined: pieces.join("") });
   }
   return runs;
 }
 
+const SEPARATOR = /[ \-./]/;
 const DIGIT = /[0-9]/g;
 
 /**
- * A digit that has a piece before or after its own. Most numbers of an email stand alone, and this pattern skips them
- * ten times as fast as `runAt`.
+ * The first digit of a number that has a piece before or after its own. Most numbers of an email stand alone, and this pattern skips them
+ * ten times as fast as `endOfRun`.
  */
 const DIGIT_IN_RUN =
-  /[0-9](?:(?=[0-9A-Za-z\xc0-\uffff]*(?:[ \-./][A-Za-z\xc0-\uffff]*[0-9]|-[A-Za-z\xc0-\uffff]))|(?<=(?:[A-Z][ -]|[a-z]-)[A-Za-z\xc0-\uffff]*[0-9]))/g;
+  /(?<![0-9])[0-9](?:(?=[0-9A-Za-z\xc0-\uffff]*(?:[ \-./][A-Za-z\xc0-\uffff]*[0-9]|-[A-Za-z\xc0-\uffff]))|(?<=(?:[A-Z][ -]|[a-z]-)[A-Za-z\xc0-\uffff]*[0-9]))/g;
 
 /** Replaces the spaces, hyphens and digits of typography with plain ones. */
 export function plainSeparators(text: string): string {
@@ -63,34 +66,18 @@ export function plainSeparators(text: string): string {
     .replace(/[\u2010-\u2015\u2212]/g, "-");
 }
 
-interface Run {
-  /** Null if there is only one piece. */
-  readonly pieces: readonly string[] | null;
-  readonly separators: readonly number[];
-  readonly end: number;
-}
-
-/** Returns the run with the digit at an index, whose piece is the first one with a digit. */
-function runAt(text: string, digit: number, isQuery: boolean): Run {
+/** Returns the start of the run whose first piece with a digit contains the digit at an index. */
+function startOfRun(text: string, digit: number, isQuery: boolean): number {
   let start = digit;
   while (isPieceUnit(text.charCodeAt(start - 1))) start--;
-  let end = endOfPiece(text, digit);
   const prefix = prefixBefore(text, start, isQuery);
-  let next = nextPiece(text, end);
-  // Most numbers stand alone.
-  if (prefix === "" && next === end) return { pieces: null, separators: [], end };
-  const pieces = [text.slice(start, end)];
-  const separators: number[] = [];
-  if (prefix !== "") {
-    pieces.unshift(prefix);
-    separators.push(text.charCodeAt(start - 1));
-  }
-  for (; next !== end; next = nextPiece(text, end)) {
-    separators.push(text.charCodeAt(end));
-    pieces.push(text.slice(end + 1, next));
-    end = next;
-  }
-  return { pieces, separators, end };
+  return prefix === "" ? start : start - 1 - prefix.length;
+}
+
+function endOfRun(text: string, digit: number): number {
+  let end = endOfPiece(text, digit);
+  for (let next = nextPiece(text, end); next !== end; next = nextPiece(text, end)) end = next;
+  return end;
 }
 
 /** Returns the letters before a piece and its separator, or an empty string if they are not part of the run. */
@@ -121,22 +108,21 @@ function isDigit(unit: number): boolean {
   return unit >= 0x30 && unit <= 0x39;
 }
 
-/** Whether the pieces are not a date, a decimal number, or numbers next to each other. */
-function isIdentifier(pieces: readonly string[], separators: readonly number[]): boolean {
-  if (pieces.length < 2 || pieces.length > MAX_PIECES) return false;
-  const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  if (chars < MIN_CHARS || chars > MAX_CHARS || !pieces.every(isAscii)) return false;
-  const isNumeric = pieces.every((piece) => /^\d+$/.test(piece));
-  // `1.5`, `1.0.21`, `192.168.0.1`
-  if (separators.includes(POINT)) return isNumeric && pieces.length > 4;
-  // `14/05/2001`, `2001-05-14`
-  if (isNumeric && pieces.length === 3 && separators[0] !== SPACE && chars <= 8 && pieces.every(isDatePart))
-    return false;
-  return !isNumeric || separators.some((separator) => separator !== SPACE) || chars >= MIN_SPACED_DIGITS;
-}
+/** `14/05/2001`, `2001-05-14` */
+const DATE = /^(?:\d{1,2}|\d{4})[-./](?:\d{1,2}|\d{4})[ \-./](?:\d{1,2}|\d{4})$/;
+const MAX_DATE_CHARS = 10;
 
-function isDatePart(piece: string): boolean {
-  return piece.length <= 2 || piece.length === 4;
+/** Whether a run is not a date, a decimal number, or numbers next to each other. */
+function isIdentifier(run: string): boolean {
+  // Most runs of an email are dates.
+  if (run.length <= MAX_DATE_CHARS && DATE.test(run)) return false;
+  const pieces = run.split(SEPARATOR).length;
+  const chars = run.length - (pieces - 1);
+  if (pieces < 2 || pieces > MAX_PIECES || chars < MIN_CHARS || chars > MAX_CHARS || !isAscii(run)) return false;
+  const isNumeric = !/[A-Za-z]/.test(run);
+  // `1.5`, `1.0.21`, `192.168.0.1`
+  if (run.includes(".")) return isNumeric && pieces > 4;
+  return !isNumeric || /[-/]/.test(run) || chars >= MIN_SPACED_DIGITS;
 }
 
 function endOfPiece(text: string, from: number): number {
