@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { saveCurrentVersion } from "../../src/agents/registry-store.js";
 import { splitPassages } from "../../src/text/passages.js";
-import { deleteRun, setRunName } from "../../src/traces/runs-store.js";
+import { addRunTags, deleteRun, setRunName } from "../../src/traces/runs-store.js";
 import { TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { saveSynthetic } from "../reports/synthetic-run.js";
@@ -57,7 +57,7 @@ describe("pages on the server", { ...needs("browser"), timeout: 120_000 }, () =>
     const { page, wrong } = await open("#runs/run_same_1?task=run_same_1/2/1");
     const dialog = page.getByRole("dialog");
     const strip = dialog.getByRole("region", { name: "This task in other runs" }).first();
-    await strip.getByRole("link", { name: "skilled" }).waitFor();
+    await strip.getByRole("link", { name: "skilled", exact: true }).waitFor();
     expect(await strip.getByRole("row").count()).toBe(3);
     const shown = strip.locator("tr", { has: page.locator("[aria-current]") });
     expect(await shown.textContent()).toContain("acme/0");
@@ -68,6 +68,11 @@ describe("pages on the server", { ...needs("browser"), timeout: 120_000 }, () =>
     await page.keyboard.press("k");
     expect(new URL(page.url()).hash).toContain("run_same_1/2/1");
     await dialog.getByRole("heading", { level: 2 }).focus();
+    await page.setViewportSize({ width: 390, height: 800 });
+    const scroll = "[...document.querySelectorAll('.same-task .scroll')].map((e) => e.scrollWidth - e.clientWidth)";
+    expect(await page.evaluate(scroll)).toEqual([0]);
+    const comparison = other.getByRole("link", { name: /^Compare with skilled: / });
+    expect(await comparison.getAttribute("href")).toBe("#compare/run_same_1,run_same_2?task=run_same_1/2/1");
     const before = await strip.getByRole("button", { name: "Answer of the next newer run" }).isEnabled();
     await page.keyboard.press(before ? "[" : "]");
     await page.waitForURL(/#runs\/run_same_2\?task=run_same_2\/2\/1/);
@@ -195,7 +200,7 @@ describe("pages on the server", { ...needs("browser"), timeout: 120_000 }, () =>
     await page.getByRole("heading", { name: "2 runs compared" }).waitFor();
     const metrics = page.locator("table.compared");
     expect(await metrics.getByRole("columnheader").allTextContents()).toEqual(
-      expect.arrayContaining([expect.stringMatching(/^A/), expect.stringMatching(/^B/)]),
+      expect.arrayContaining([expect.stringContaining("acme/best"), expect.stringContaining("acme/weak")]),
     );
     const matrix = page.getByRole("table", { name: "Questions by run" });
     expect(await matrix.getByRole("columnheader").allTextContents()).toEqual([
@@ -219,6 +224,34 @@ describe("pages on the server", { ...needs("browser"), timeout: 120_000 }, () =>
     await page.getByRole("button", { name: "Close" }).click();
     await page.reload();
     await page.getByRole("checkbox", { name: "Only differences", checked: true }).waitFor();
+    expect(wrong()).toEqual([]);
+  });
+
+  it("chart the scores of comparable runs with their intervals, by date and by tag, and lead to a run", async () => {
+    addRunTags(demo.db, "run_b", ["paper"]);
+    const { page, wrong } = await open("#runs?q=run:run_b");
+    await page.locator("summary", { hasText: "Chart of scores" }).click();
+    const chart = page.locator("figure.chart");
+    const { body } = await demo.ask("GET", "/api/runs?q=run:run_b");
+    const [{ score, agent_id: agent }] = body.runs;
+    const digits = (value: number) => value.toFixed(3);
+    await chart.locator("svg a").first().waitFor();
+    expect(await chart.locator("figcaption b").textContent()).toContain(
+      `${agent}, synthetic.jsonl test: ${score.label}`,
+    );
+    expect(await chart.locator("svg circle").count()).toBe(1);
+    await chart.locator("summary").click();
+    const cells = [
+      "acme/weak",
+      "2026-01-01 00:00",
+      digits(score.value),
+      `${digits(score.low)} to ${digits(score.high)}`,
+    ];
+    expect(await chart.locator("tbody tr").locator("th, td").allTextContents()).toEqual(cells);
+    await page.getByLabel("Order of the chart").selectOption("tag");
+    await chart.getByText("paper", { exact: true }).first().waitFor();
+    await chart.locator("svg a").click();
+    await page.waitForURL(/#runs\/run_b$/);
     expect(wrong()).toEqual([]);
   });
 

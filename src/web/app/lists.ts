@@ -41,6 +41,8 @@ interface SearchedList<Line> {
   readonly search: string;
   /** Shown above the table, such as actions for the selected lines. */
   readonly tools?: HTMLElement;
+  /** Shown above the table. It receives the found lines. */
+  readonly chart?: { readonly element: HTMLElement; show(lines: readonly Line[]): void };
   /** Shown below the table. */
   footnote?(lines: readonly Line[]): Child;
   /** Shown if the list is empty without a search. It says what to do. */
@@ -149,6 +151,7 @@ export async function searchedList<Line extends object>(
         ? list.none
         : ["Nothing matches. ", h("button.quiet", { click: clear }, "Clear the search")];
     replaceChildren(notice, found.length > 0 ? null : h("div.notice", { role: "status" }, empty));
+    list.chart?.show(found);
     replaceChildren(footnote, list.footnote?.(found) ?? null);
     const place = state();
     rememberPlace(`#${list.section}${place.size === 0 ? "" : `?${place}`}`, lines.length);
@@ -180,6 +183,7 @@ export async function searchedList<Line extends object>(
     ...(list.intro === undefined ? [] : [h("div", list.intro)]),
     h("div.list-tools", search, list.tools ?? "", status),
     fields === null ? "" : fieldHelp(fields, search),
+    list.chart?.element ?? "",
     notice,
     shown.element,
     footnote,

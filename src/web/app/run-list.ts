@@ -18,6 +18,7 @@ import {
 } from "../dom.js";
 import { pageScope } from "./api.js";
 import { type Column, clipped, idLink, offsetPage, searchedList, twoLines } from "./lists.js";
+import { scoreChart } from "./score-chart.js";
 
 /** Lists the runs. Selected runs can be compared. */
 export async function runList(page: HTMLElement, query: URLSearchParams, signal: AbortSignal): Promise<void> {
@@ -46,6 +47,7 @@ export async function runList(page: HTMLElement, query: URLSearchParams, signal:
     load: (query, next) => offsetPage("/api/runs", query, next, ({ runs }: RunPageJson) => runs),
     columns: canCompare ? [selectColumn(selected, toggle), ...COLUMNS] : COLUMNS,
     tools: compare,
+    chart: scoreChart(),
     footnote: (runs) => (runs.some(({ score }) => isUnjudged(score?.scorer)) ? h("p.hint", UNJUDGED) : null),
   });
 }

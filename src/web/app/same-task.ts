@@ -32,10 +32,16 @@ export function otherRunsPanel(task: ShownTask): HTMLElement {
 }
 
 /** @param at place of the shown answer */
-function strip({ taskId }: ShownTask, { answers, score_label }: SameTaskJson, at: number): HTMLElement[] {
+function strip({ runId, taskId, epoch }: ShownTask, { answers, score_label }: SameTaskJson, at: number): HTMLElement[] {
   const linkOf = ({ run_id, epoch }: Answer) => runTaskLink(run_id, taskId, epoch);
   const own = answers[at]?.score ?? null;
   const difference = ({ score }: Answer) => (score === null || own === null ? null : score - own);
+  const comparisonLink = (answer: Answer, text: string) => {
+    if (answer.run_id === runId) return text;
+    const [ids, task] = [[runId, answer.run_id].map(encodeURIComponent), encodeURIComponent(taskId)];
+    const label = `Compare with ${nameOf(answer)}: ${text}`;
+    return h("a", { href: `#compare/${ids.join(",")}?task=${ids[0]}/${task}/${epoch}`, "aria-label": label }, text);
+  };
   const step = (label: string, key: string, to: Answer | undefined) =>
     h(
       "button.quiet",
@@ -54,7 +60,7 @@ function strip({ taskId }: ShownTask, { answers, score_label }: SameTaskJson, at
       : h("a", { href: linkOf(answer) }, untrustedInline(nameOf(answer))),
     clipped(answer.answer ?? answer.ending.replaceAll("_", " ")),
     scoreText(answer.score),
-    i === at ? "shown" : signed(difference(answer)),
+    i === at ? "shown" : comparisonLink(answer, signed(difference(answer))),
   ]);
   const heads = ["Run", "Answer", score_label ?? "Score", "Difference"];
   const { element, setRows } = liveTable("This task in other runs", heads, heads, [2, 3]);

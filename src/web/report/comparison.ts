@@ -93,7 +93,7 @@ function findings(comparison: ReportComparison, head: ReportHead): Child[] {
     metric === undefined
       ? null
       : h("p", { class: `finding verdict-${verdictOf(metric) ?? "open"}` }, verdictSentence(metric, noun)),
-    h("p.meta", untrustedInline(coverageText(comparison, noun))),
+    h("p.meta", untrustedInline(coverageText(comparison, head.runs, noun))),
     comparisonTable(comparison, head.runs, noun),
     ...onlyInLines(comparison.onlyIn).map((line) => h("p.meta", untrustedInline(line))),
     settingsTable(comparison, head.runs),
@@ -108,22 +108,27 @@ function differencesLink({ metric, wins, losses }: MetricComparison, runId: stri
   return many === 0 ? null : h("p", h("a", { href }, `${counted(many, noun)} with different scores`));
 }
 
-function coverageText({ questions, clusters, ungraded }: ReportComparison, noun: TaskNoun): string {
+function coverageText(
+  { questions, clusters, ungraded, candidate }: ReportComparison,
+  runs: readonly RunFigures[],
+  noun: TaskNoun,
+): string {
+  const [before, after] = sideNames(runs, candidate);
   const { common, onlyBaseline, onlyCandidate } = questions;
   return factLine(
     `${counted(common, noun)} in both`,
-    onlyBaseline === 0 ? null : `${count(onlyBaseline)} only in the first`,
-    onlyCandidate === 0 ? null : `${count(onlyCandidate)} only in the second`,
+    onlyBaseline === 0 ? null : `${count(onlyBaseline)} only in ${before}`,
+    onlyCandidate === 0 ? null : `${count(onlyCandidate)} only in ${after}`,
     ungraded === null || ungraded.baseline + ungraded.candidate === 0
       ? null
-      : `not graded: ${count(ungraded.baseline)} in the first, ${count(ungraded.candidate)} in the second`,
+      : `not graded: ${count(ungraded.baseline)} in ${before}, ${count(ungraded.candidate)} in ${after}`,
     clustersText(clusters, common),
   );
 }
 
 /**
  * The runs' answers to a task, side by side. Words that differ from the first answer are marked (with two answers, in
- * both). `tasks` contains one task per run. `shown` is the task whose conversation is shown, and the others are links.
+ * both), except in a good answer. `tasks` contains one task per run. `shown` is the task whose conversation is shown, and the others are links.
  */
 export function answerColumns(
   tasks: readonly Task[],
@@ -152,7 +157,9 @@ export function answerColumns(
 export function outcomeBody(task: Task, other: Task | undefined): HTMLElement {
   const text = outcomeText(task);
   if (text === "") return h("p.meta", "no answer");
-  return other === undefined ? untrustedText(text) : markDifferences(text, outcomeText(other));
+  const otherText = other === undefined || task.outcome === "high" ? text : outcomeText(other);
+  if (otherText === text) return untrustedText(text);
+  return markDifferences(text, otherText) ?? h("div.text", { dir: "auto" }, h("mark", text));
 }
 
 /** Returns the answer to a question, or the state of a suite task and the reason why it is not solved. */
@@ -170,17 +177,13 @@ function comparisonTable(
   runs: readonly RunFigures[],
   noun: TaskNoun,
 ): HTMLElement {
-  const [before, after] = [runs[0]?.label ?? "", runs[candidate]?.label ?? ""];
-  const [baselineName, candidateName] = sideNames(runs, candidate);
-  const side = (name: string, run: number, label: string) => ({
-    name,
-    head: [h("span", { title: label }, runDot(run), name, h("span.hidden", `: ${label}`))],
-  });
+  const [before, after] = sideNames(runs, candidate);
+  const side = (run: number, name: string) => ({ name, head: [h("span.side", runDot(run), untrustedInline(name))] });
   const columns = [
     "Metric",
     "Pairs",
-    side(baselineName, 0, before),
-    side(candidateName, candidate, after),
+    side(0, before),
+    side(candidate, after),
     "Difference (95%)",
     "p",
     "Won, lost, tied",
@@ -196,9 +199,8 @@ function comparisonTable(
   ]);
 }
 
-/** Two runs of one agent are compared before and after a change. Other runs have no order. */
 function sideNames(runs: readonly RunFigures[], candidate: number): readonly [string, string] {
-  return runs[0]?.agentId === runs[candidate]?.agentId ? ["Before", "After"] : ["A", "B"];
+  return [runs[0]?.label ?? "", runs[candidate]?.label ?? ""];
 }
 
 /** The settings that differ, with both values, or null if all are equal. */

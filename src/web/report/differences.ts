@@ -7,14 +7,17 @@ declare global {
   const Diff: Pick<typeof DiffLibrary, "diffWords" | "structuredPatch">;
 }
 
-/** Maximum number of different words. Texts with more differences have little in common and are shown without marks. */
+/** Maximum number of different words. Texts with more differences have little in common. */
 const MAX_DIFFERENT_WORDS = 300;
 
-/** Shows a text and marks the words that the other text does not contain. */
-export function markDifferences(text: string, other: string, tag: "div" | "span" = "div"): HTMLElement {
+/**
+ * Shows a text and marks the words that the other text does not contain. Returns null if the texts have nothing in
+ * common.
+ */
+export function markDifferences(text: string, other: string, tag: "div" | "span" = "div"): HTMLElement | null {
   const parts = Diff.diffWords(other, text, { maxEditLength: MAX_DIFFERENT_WORDS });
   const isAlike = parts?.some(({ added, removed, value }) => !added && !removed && value.trim() !== "") ?? false;
-  if (parts === undefined || !isAlike) return untrustedText(text, "text", tag);
+  if (parts === undefined || !isAlike) return null;
   const marked = untrustedText("", "text", tag);
   for (const { value, added, removed } of parts) {
     if (!removed) marked.append(added && value.trim() !== "" ? h("mark", value) : h("span", value));
@@ -49,8 +52,8 @@ function hunkLines(lines: readonly string[]): HTMLElement[] {
   return lines.map((line, i) => {
     const other = lines[counterparts.get(i) ?? -1];
     const text = line.slice(1);
-    const shown =
-      other === undefined ? untrustedText(text, "text", "span") : markDifferences(text, other.slice(1), "span");
+    const marked = other === undefined ? null : markDifferences(text, other.slice(1), "span");
+    const shown = marked ?? untrustedText(text, "text", "span");
     const tag = line.startsWith("-") ? "del" : line.startsWith("+") ? "ins" : "span";
     return h(tag, {}, h("span.sign", line.charAt(0)), shown);
   });

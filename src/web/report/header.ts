@@ -5,7 +5,7 @@ import { failedAsWrongText, runCostText, stateName, untilText } from "../../repo
 import type { Outcome, ReportHead, RunFigures, Stage } from "../../reports/report-data.js";
 import { count } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
-import { type Child, costText, durationText, h, minuteText, scoreText, untrustedInline } from "../dom.js";
+import { type Child, costText, durationText, h, intervalText, minuteText, scoreText, untrustedInline } from "../dom.js";
 
 /** The title, and the facts about each run. */
 export function header({ runs, version, createdAt }: ReportHead, buttons: readonly HTMLElement[]): HTMLElement {
@@ -68,10 +68,13 @@ export function costOfThousand({ costUsd, tasks }: RunFigures): number | null {
 }
 
 /** The key figures of a single run. */
-export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null {
+export function tiles({ scores, leading, runs, reliability }: ReportHead): HTMLElement | null {
   const [run] = runs;
   if (run === undefined || runs.length > 1) return null;
   const { latency, costUsd, tasks, failed, suite } = run;
+  // The reliability card contains pass^k if each question has several epochs.
+  const card = reliability.find(({ runId }) => runId === run.runId);
+  const allRight = card?.rows.find(({ name }) => /^all \d+ right$/.test(name));
   const names = new Set([leading, suite === null ? "sourcesCorrect" : "taskSolved"]);
   const named = [...names].flatMap((name) => scores.find((score) => score.name === name) ?? []);
   return h(
@@ -82,6 +85,12 @@ export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null
       const interval = low === null || high === null ? "" : `${scoreText(low)} to ${scoreText(high)}, `;
       return tile(label, scoreText(figure?.value), `${interval}n ${count(n)}${failedAsWrongText(figure)}`);
     }),
+    allRight !== undefined &&
+      tile(
+        `Epochs: ${allRight.name}`,
+        scoreText(allRight.estimate.value),
+        `${intervalText(allRight.estimate)}, n ${count(allRight.estimate.n)}; ${allRight.definition}`,
+      ),
     tile(
       "Time per task",
       durationText(latency.mean),
