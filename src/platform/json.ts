@@ -34,6 +34,7 @@ export function jsonDepth(text: string): number {
 }
 
 const QUOTE = 0x22;
+const APOSTROPHE = 0x27;
 const BACKSLASH = 0x5c;
 // Code points of the opening characters. The closing character's code is 2 higher.
 const BRACKET = 0x5b;
@@ -66,16 +67,23 @@ export function jsonObjectsIn(text: string): JsonObject[] {
   return objects;
 }
 
-/** Parses a Python literal with strings in single quotes, as some models write it instead of JSON. */
+/** Parses a Python literal, as some models write it instead of JSON: other quotes, words, line breaks and commas. */
 export function parsePythonOrNull(text: string): JsonValue {
-  const json = text.replace(PYTHON_TOKEN, (token) => {
-    if (token.startsWith("'")) return JSON.stringify(token.slice(1, -1).replaceAll("\\'", "'"));
-    return PYTHON_WORDS.get(token) ?? token;
+  const json = text.replace(PYTHON_TOKEN, (token, double?: string, single?: string) => {
+    const body = double ?? single;
+    return body === undefined ? (PYTHON_WORDS.get(token) ?? "") : jsonString(body);
   });
   return json === text ? null : parseJsonOrNull(json);
 }
 
-const PYTHON_TOKEN = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\b(?:True|False|None)\b/g;
+/** The end of a string in single quotes. An apostrophe before a letter or a space is part of the string. */
+const CLOSING_QUOTE = "'(?=\\s?(?:[,:}\\])]|$))";
+
+/** A string, a word, or a comma before a closing bracket. */
+const PYTHON_TOKEN = new RegExp(
+  `(?:\\b[bru])?(?:"((?:[^"\\\\]|\\\\.)*)"|'((?:[^'\\\\]|\\\\.|(?!${CLOSING_QUOTE})')*)')|\\b(?:True|False|None)\\b|,(?=\\s*[}\\]])`,
+  "gs",
+);
 
 const PYTHON_WORDS = new Map([
   ["True", "true"],
@@ -83,26 +91,39 @@ const PYTHON_WORDS = new Map([
   ["None", "null"],
 ]);
 
+/** Escapes what JSON does not allow in a string: quotes, line breaks, and other escapes than its own. */
+function jsonString(body: string): string {
+  const json = body.replace(/\\(.)|["\p{Cc}]/gsu, (match, escaped?: string) => {
+    if (escaped === undefined) return JSON.stringify(match).slice(1, -1);
+    if (escaped === "x") return "\\u00";
+    return '"\\/bfnrtu'.includes(escaped) ? match : escaped;
+  });
+  return `"${json}"`;
+}
+
 export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/**
- * Returns the index of the brace that closes the one at `start`, ignoring braces in strings, or -1 if it is missing.
- */
+/** Returns the index of the brace that closes the one at `start`, ignoring braces in strings, or -1 if it is missing. */
 function closingBrace(text: string, start: number): number {
   let depth = 0;
-  let inString = false;
+  let quote = 0;
   for (let i = start; i < text.length; i++) {
     const code = text.charCodeAt(i);
-    if (inString) {
+    if (quote !== 0) {
       if (code === BACKSLASH) i++;
-      else if (code === QUOTE) inString = false;
-    } else if (code === QUOTE) inString = true;
+      else if (code === quote && (code === QUOTE || isClosingQuote(text, i))) quote = 0;
+    } else if (code === QUOTE || (code === APOSTROPHE && !/\w/.test(text.charAt(i - 1)))) quote = code;
     else if (code === BRACE) depth++;
     else if (code === BRACE + 2 && --depth === 0) return i;
   }
   return -1;
+}
+
+/** Like `CLOSING_QUOTE`. Nothing after the quote closes it, too. */
+function isClosingQuote(text: string, at: number): boolean {
+  return ",:}])".includes(text.charAt(at + 1).trim() || text.charAt(at + 2));
 }
 
 /** Checks the depth before z.json(), which is recursive. */

@@ -25,24 +25,36 @@ import { sumCost, sumUsage } from "../traces/task-result.js";
 
 const TOOL = "record_verdict";
 
-/** Some models write "Correct" or `correct: true` for the verdict, or leave out the reason. */
-const replySchema = z.preprocess(
-  (value) =>
-    z
-      .looseObject({ verdict: z.undefined().optional(), correct: z.boolean() })
-      .transform(({ correct, ...others }) => ({ ...others, verdict: correct ? "correct" : "wrong" }))
-      .safeParse(value).data ?? value,
-  z.object({
-    verdict: z.preprocess(
-      (value) => (typeof value === "string" ? value.trim().toLowerCase() : value),
-      z.enum(VERDICTS),
-    ),
-    reason: z
-      .string()
-      .nullish()
-      .transform((reason) => reason ?? ""),
-  }),
-);
+/** Words for a verdict, which models also give as `correct: true` or `verdict: False`. */
+const VERDICT_WORDS = new Map<unknown, Verdict>([
+  ...VERDICTS.map((verdict) => [verdict, verdict] as const),
+  ["true", "correct"],
+  ["false", "wrong"],
+]);
+
+/** Some models write "Correct.", or leave out the reason. Names in other cases are read, too. */
+const replySchema = z
+  .record(z.string(), z.unknown())
+  .transform((fields) => Object.fromEntries(Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value])))
+  .pipe(
+    z.object({
+      verdict: z.unknown().optional(),
+      correct: z.unknown().optional(),
+      reason: z
+        .string()
+        .nullish()
+        .transform((reason) => reason ?? ""),
+    }),
+  )
+  .transform(({ verdict, correct, reason }, context) => {
+    const word = String(verdict ?? correct)
+      .replace(/[^a-z]+$|^[^a-z]+/gi, "")
+      .toLowerCase();
+    const known = VERDICT_WORDS.get(word);
+    if (known !== undefined) return { verdict: known, reason };
+    context.addIssue({ code: "custom", message: "expected a verdict" });
+    return z.NEVER;
+  });
 
 const VERDICT_SYSTEM = `You grade answers to questions about a person's mailbox. You receive a question, the correct answer, and the given answer. Compare the given answer with the correct one and record one verdict with ${TOOL}.
 

@@ -71,11 +71,29 @@ describe("an endpoint agent", () => {
     ['{"answer": " May 3 ", "sources": ["<1@x>"]}', "May 3", ["<1@x>"], "answered"],
     ['```json\n{"answer": "May 3", "sources": ["<1@x>"]}\n```', "May 3", ["<1@x>"], "answered"],
     ['{"answer": "I don\'t know"}', "I don't know", [], "dont_know"],
+    ["Here it is: {'answer': 'May 3', 'sources': ['<1@x>'],}", "May 3", ["<1@x>"], "answered"],
+    ['{"answer": 3, "sources": {"message_id": "<1@x>"}}', "3", ["<1@x>"], "answered"],
+    ['[{"answer": "May 3", "sources": [{"message_id": "<1@x>"}]}]', "May 3", ["<1@x>"], "answered"],
+    [JSON.stringify('{"answer": "May 3", "sources": "<1@x>"}'), "May 3", ["<1@x>"], "answered"],
+    ['{"answer": null, "sources": []}', null, [], "out_of_turns"],
+    ['{"answer": "a"} or {"answer": "b"}', '{"answer": "a"} or {"answer": "b"}', [], "answered"],
     ['{"note": "no answer here"}', '{"note": "no answer here"}', [], "answered"],
     ["{broken", "{broken", [], "answered"],
     ["", null, [], "out_of_turns"],
   ])("treats %j as the answer %j", async (content, answer, sources, ending) => {
     expect((await ask(reply({ content }, null))).done).toMatchObject({ answer, sources, ending });
+  });
+
+  it.each([
+    ["as text", { message: "May 3" }, []],
+    ["under the name of a part", { delta: { content: "May 3" } }, []],
+    ["as a completion without a chat", { text: "May 3" }, []],
+    ["in a list", { message: { content: [{ type: "text", text: "May 3" }] } }, []],
+    ["as a structured answer", { message: { content: { answer: "May 3", sources: ["<1@x>"] } } }, ["<1@x>"]],
+  ])("reads a message that the endpoint sends %s", async (_, choice, sources) => {
+    const body = JSON.stringify({ choices: [{ index: 0, finish_reason: "stop", ...choice }] });
+    const { done } = await ask({ status: 200, headers: { "content-type": "application/json" }, body });
+    expect(done).toMatchObject({ ending: "answered", answer: "May 3", sources });
   });
 
   it("reads a stream that it did not request", async () => {

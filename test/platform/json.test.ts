@@ -11,6 +11,7 @@ describe("jsonObjectsIn", () => {
     ],
     ["objects whose strings contain braces and quotes", '{"a": "{\\"}"} {x}', [{ a: '{"}' }]],
     ["nothing in a text that contains no JSON", "{ a } and {b", []],
+    ["a Python dict after an apostrophe", "{don't} {'a': 'b}', 'c': None}", [{ a: "b}", c: null }]],
     ["an object after an unclosed brace", 'if {x then {"a": 1}', [{ a: 1 }]],
   ])("finds %s", (_, text, expected) => {
     expect(jsonObjectsIn(text)).toEqual(expected);

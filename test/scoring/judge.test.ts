@@ -417,7 +417,11 @@ describe("verdictProtocol.read", () => {
   test.each([
     ["JSON in plain text", '{"verdict": "partly", "reason": "half of it"}'],
     ["a Python dict", "```json\n{'reason': 'half of it', 'verdict': 'partly', 'sure': True}\n```"],
-    ["a capitalized verdict", '{"verdict": "Partly", "reason": "half of it"}'],
+    ["a capitalized verdict", '{"verdict": "Partly.", "reason": "half of it"}'],
+    ["capitalized names", '{"Verdict": "Partly", "Reason": "half of it"}'],
+    ["JSON with a comma too many", '{"verdict": "partly", "reason": "half of it",}'],
+    ["a Python dict with prefixed strings", "{u'verdict': u'partly', u'reason': u'half of it'}"],
+    ["a Python dict in other quotes", `{'verdict': "partly", "reason": 'half of it',}`],
     ["a tool call in the text", '{"tool": "record_verdict", "input": {"reason": "half of it", "verdict": "partly"}}'],
     ["fenced JSON surrounded by text", 'Well:\n```json\n{"reason": "half of it", "verdict": "partly"}\n```\nDone.'],
   ])("reads %s if there is no tool call", (_, content) => {
@@ -427,6 +431,15 @@ describe("verdictProtocol.read", () => {
   test.each([
     ["a brace in the reason", '{"reason": "it says {4.5} cents", "verdict": "correct"}', "it says {4.5} cents"],
     ["no reason", '{"verdict": "Correct", "reason": null}', ""],
+    ["a Python dict with correct: True", "{'correct': True}", ""],
+    ["a Python dict with verdict: True", "{'verdict': True, 'reason': None}", ""],
+    ["correct as text", '{"correct": "True", "reason": "same"}', "same"],
+    ["an apostrophe in a Python string", "{'correct': True, 'reason': 'It's the \\'same\\''}", "It's the 'same'"],
+    ["a brace in a Python string", "{'verdict': 'correct', 'reason': 'a } and a {'}", "a } and a {"],
+    ["double quotes in a Python string", `{'verdict': 'correct', 'reason': 'He said "yes"'}`, 'He said "yes"'],
+    ["Python's words in a string", "{'verdict': 'correct', 'reason': 'True is not None'}", "True is not None"],
+    ["Python's escapes", "{'verdict': 'correct', 'reason': 'caf\\xe9'}", "café"],
+    ["a line break in a string", '{"verdict": "correct", "reason": "a\nb"}', "a\nb"],
   ])("reads text that contains %s", (_, content, reason) => {
     expect(readReply(content)).toEqual({ verdict: "correct", reason });
   });

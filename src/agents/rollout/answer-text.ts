@@ -1,20 +1,29 @@
 // Reads a final answer and its sources from the text of a reply.
 import { z } from "zod";
-import { parseJsonOrNull } from "../../platform/json.js";
+import { jsonObjectsIn, parseJsonOrNull } from "../../platform/json.js";
 
-/** An answer that is JSON. */
+const sourceSchema = z.union([
+  z.string(),
+  z.object({ message_id: z.string() }).transform((source) => source.message_id),
+]);
+
+/** An answer that is JSON. Some models write a number, null for no answer, or a single source. */
 export const answerSchema = z.object({
-  answer: z.string(),
+  answer: z
+    .union([z.string(), z.number(), z.boolean()])
+    .nullable()
+    .transform((answer) => String(answer ?? "").trim()),
   sources: z
-    .array(z.string())
+    .union([z.array(sourceSchema), sourceSchema.transform((source) => [source])])
     .nullish()
     .transform((sources) => sources ?? []),
 });
 
-/** Returns the text, or the answer and sources if it is bare or fenced JSON: `{"answer": "...", "sources": [...]}`. */
+/** Returns the text, or the answer and sources in its only object with an answer: `{"answer": "...", "sources": [...]}`. */
 export function readAnswer(content: string): z.output<typeof answerSchema> {
   const text = content.trim();
-  const [, fenced = text] = /^```(?:json)?[^\S\n]*\n([\s\S]*?)```$/.exec(text) ?? [];
-  const read = answerSchema.safeParse(fenced.trim().startsWith("{") ? parseJsonOrNull(fenced) : null);
-  return read.success ? { ...read.data, answer: read.data.answer.trim() } : { answer: text, sources: [] };
+  const decoded = parseJsonOrNull(text);
+  const objects = jsonObjectsIn(typeof decoded === "string" ? decoded : text);
+  const [read, ...others] = objects.flatMap((object) => answerSchema.safeParse(object).data ?? []);
+  return read !== undefined && others.length === 0 ? read : { answer: text, sources: [] };
 }

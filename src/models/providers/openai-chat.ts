@@ -11,7 +11,7 @@ import { sentenceIn } from "../provider-errors.js";
 import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
 import { sendableToolName, toToolCalls, wellFormed } from "../tool-calls.js";
 import type { AdaptedTools } from "../tool-schemas.js";
-import { ChatAssembler, chatMessageSchema } from "../wire/chat-stream.js";
+import { ChatAssembler, choiceSchema, NO_MESSAGE } from "../wire/chat-stream.js";
 import { joinObjects, jsonBytes } from "../wire/http-sender.js";
 import type { RequestBody } from "../wire/omissions.js";
 import { modelNameSchema, pickFields, responseIdSchema, textSchema } from "../wire/reply-fields.js";
@@ -163,24 +163,15 @@ const callStateSchema = z.record(z.string(), stateSchema);
 const replySchema = z.object({
   model: modelNameSchema,
   id: responseIdSchema,
-  choices: z.tuple(
-    [
-      z.object({
-        message: chatMessageSchema.catch({ content: "", refusal: "", tool_calls: [] }),
-        finish_reason: textSchema,
-        // OpenRouter's report of a provider that failed during a reply
-        // (https://openrouter.ai/docs/api-reference/errors).
-        error: z.unknown().optional(),
-      }),
-    ],
-    z.unknown(),
-  ),
+  choices: z.tuple([choiceSchema], z.unknown()),
 });
 
 /** Reads the body of a chat completion. */
 export function readChatReply(body: unknown, earlier: readonly Message[]): Reply {
   const reply = replySchema.parse(body);
-  const [{ message, finish_reason: raw, error }] = reply.choices;
+  const [{ text, delta = { ...NO_MESSAGE, content: textSchema.parse(text) }, message = delta, finish_reason, error }] =
+    reply.choices;
+  const raw = finish_reason ?? "";
   const calls = message.tool_calls;
   const toolCalls = toToolCalls(
     calls.map(({ id, function: { name, arguments: args } }) => ({ id, name, arguments: args })),

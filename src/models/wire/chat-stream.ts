@@ -21,8 +21,10 @@ const callSchema = z.looseObject({
   function: functionSchema.catch({ name: "" }),
 });
 
-/** A message, or a part of one. Older servers send a single call as `function_call`. */
-export const chatMessageSchema = z
+export const NO_MESSAGE = { content: "", refusal: "", tool_calls: [] };
+
+/** A message, or a part of one, which some servers send as plain text. Older servers send a single `function_call`. */
+const messageSchema = z
   .looseObject({
     content: chatContentSchema,
     refusal: textSchema,
@@ -32,24 +34,23 @@ export const chatMessageSchema = z
   .transform(({ function_call, ...message }) => ({
     ...message,
     tool_calls: function_call ? [{ index: 0, id: "", function: function_call }] : message.tool_calls,
-  }));
+  }))
+  .optional()
+  .catch(({ value }) => (typeof value === "string" ? { ...NO_MESSAGE, content: value } : undefined));
 
-const messageSchema = chatMessageSchema.optional().catch(undefined);
+/** A choice of a reply or a chunk. Some servers confuse the two names of its message. */
+export const choiceSchema = z.looseObject({
+  delta: messageSchema,
+  message: messageSchema,
+  finish_reason: finishReasonSchema.nullish().catch(null),
+  // OpenRouter's report of a provider that failed during a reply (https://openrouter.ai/docs/api-reference/errors).
+  error: z.unknown().optional(),
+  // Moonshot sends its usage here.
+  usage: z.unknown().optional(),
+});
 
 const chunkSchema = z.looseObject({
-  choices: z
-    .array(
-      z.looseObject({
-        delta: messageSchema,
-        // Some servers send an entire message instead of parts.
-        message: messageSchema,
-        finish_reason: finishReasonSchema.nullish().catch(null),
-        error: z.unknown().optional(),
-        // Moonshot sends its usage here.
-        usage: z.unknown().optional(),
-      }),
-    )
-    .catch([]),
+  choices: z.array(choiceSchema).catch([]),
   usage: z.unknown().optional(),
   // Groq sends its usage here.
   x_groq: z.looseObject({ usage: z.unknown().optional() }).nullish().catch(null),

@@ -30,15 +30,16 @@ export const textSchema = field((value) => (typeof value === "string" ? value : 
 /** A finish reason, which is empty if the server sends a null as text. */
 export const finishReasonSchema = z.string().transform((reason) => (/^(?:null|none)$/i.test(reason) ? "" : reason));
 
-/** Message text of a chat completion. Some servers send it in parts, or as an object. */
+/** Message text of a chat completion. Some servers send it in parts, or as an object. Agents send an answer with sources. */
 export const chatContentSchema = field((content) => textIn(content));
 
 function textIn(content: unknown, depth = 0): string {
   if (typeof content === "string" || typeof content === "number") return String(content);
   if (typeof content !== "object" || content === null || depth > 3) return "";
   if (Array.isArray(content)) return content.map((part) => textIn(part, depth + 1)).join("");
-  const { type, text, value } = content as Record<string, unknown>;
-  return /think|reason/.test(String(type)) ? "" : textIn(text ?? value, depth + 1);
+  const { type, value, text = value } = content as Record<string, unknown>;
+  if (type === undefined && text === undefined && depth === 0 && "answer" in content) return JSON.stringify(content);
+  return /think|reason/.test(String(type)) ? "" : textIn(text, depth + 1);
 }
 
 /** JSON as text, or as a value that a server did not convert to text, or an empty string. */
