@@ -106,7 +106,7 @@ function isDeclinedResponse(body: object): boolean {
 }
 
 /** The path of a request, which people copy together with the base URL. */
-const REQUEST_PATH = /\/(?:chat\/completions|responses|messages)\/*(?=\?|$)/;
+const REQUEST_PATH = /\/(?:(?:chat\/)?completions|responses|messages|models\/[^/]+:\w+)\/*(?=\?|$)/;
 
 /**
  * Validates a base URL, and strips the path of a request and trailing slashes. Throws a UserError that mentions the

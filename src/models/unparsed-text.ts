@@ -305,7 +305,7 @@ function argumentsIn(text: string, tool: ToolSpec | undefined): Pick<ToolCall, "
   if (python !== undefined) return readPythonArguments(python);
   const tags = [...text.matchAll(PARAMETER)].map(([, key, value, glmKey = "", glmValue = ""]) => {
     const name = (key ?? glmKey).trim();
-    return [name, argumentOf(tool, name, value ?? glmValue)];
+    return [name, argumentOf(tool, name, (value ?? glmValue).trim())];
   });
   if (tags.length > 0) return readArguments(Object.fromEntries(tags));
   const [object] = jsonObjectsIn(text);
@@ -345,25 +345,23 @@ function readPythonArguments(text: string): Pick<ToolCall, "arguments" | "invali
     const match = PYTHON_ARGUMENT.exec(text);
     if (match === null) return { arguments: {}, invalid: text };
     const { key = "", value = "" } = match.groups ?? {};
-    entries.push([key, pythonValue(value)]);
+    entries.push([key, literalOf(value)]);
     at += match[0].length;
   }
   return readArguments(Object.fromEntries(entries));
 }
 
-function pythonValue(text: string): unknown {
-  const value = parseJsonOrNull(text) ?? parsePythonOrNull(text);
-  return value === null && !/^(?:null|None)$/.test(text) ? text : value;
-}
-
-/** Keeps text if the tool expects a string. Otherwise parses it as JSON if possible. */
-function argumentOf(tool: ToolSpec | undefined, key: string, value: string): unknown {
+/** Keeps text if the tool expects a string. Otherwise parses it as a value if possible. */
+function argumentOf(tool: ToolSpec | undefined, key: string, text: string): unknown {
   const properties = tool?.parameters.properties;
   const schema = isJsonObject(properties) ? properties[key] : undefined;
-  const text = value.trim();
-  if (isJsonObject(schema) && schema.type === "string") return text;
-  const parsed = parseJsonOrNull(text);
-  return parsed === null && text !== "null" ? text : parsed;
+  return isJsonObject(schema) && schema.type === "string" ? text : literalOf(text);
+}
+
+/** Returns the value of a JSON or Python literal, or other text unchanged. */
+function literalOf(text: string): unknown {
+  const value = parseJsonOrNull(text) ?? parsePythonOrNull(text);
+  return value === null && !/^(?:null|None)$/.test(text) ? text : value;
 }
 
 /** Strips the namespace that some models add, following their chat template: `functions.email_search`. */

@@ -105,7 +105,9 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns the index of the brace that closes the one at `start`, ignoring braces in strings, or -1 if it is missing. */
+/**
+ * Returns the index of the brace that closes the one at `start`, ignoring braces in strings, or -1 if it is missing.
+ */
 function closingBrace(text: string, start: number): number {
   let depth = 0;
   let quote = 0;

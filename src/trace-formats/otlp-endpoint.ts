@@ -57,7 +57,7 @@ function tracesUrl(value: string, name: string, isBase: boolean): string {
     );
   }
   const path = url.pathname.replace(/\/+$/, "");
-  if (isBase && !path.endsWith(TRACES_PATH)) url.pathname = `${path}${TRACES_PATH}`;
+  if (isBase) url.pathname = path.endsWith(TRACES_PATH) ? path : `${path}${TRACES_PATH}`;
   url.hash = "";
   return url.href;
 }

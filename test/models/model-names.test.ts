@@ -222,6 +222,17 @@ describe("resolveModel", () => {
     expect(provider.requests[0]?.path).toBe(path);
   });
 
+  test.each([
+    ["openai/x", "/v1/completions/", "/v1/chat/completions"],
+    ["openai/x", "/v1/messages", "/v1/chat/completions"],
+    ["google/x", "/v1beta/models/y:generateContent", "/v1beta/models/x:generateContent"],
+  ])("strips the path of a request from the base URL of %s (%s)", async (id, base, path) => {
+    provider = await startFakeProvider([{ content: "hi" }]);
+    const model = await resolve(id, { apiKey: "key", baseUrl: `${provider.url}${base}` });
+    await model.complete(request, never).catch(() => undefined);
+    expect(provider.requests[0]?.path).toBe(path);
+  });
+
   test("needs no key for a custom openai server", async () => {
     provider = await startFakeProvider([{ content: "hi" }]);
     const model = await resolve("openai/llama", { apiKey: null, baseUrl: `${provider.url}/v1` });

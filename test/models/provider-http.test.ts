@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { openaiHeaders } from "../../src/models/endpoint.js";
 import type { ModelError } from "../../src/models/model.js";
@@ -309,6 +309,14 @@ describe("fetch for SDKs", () => {
     "/gzip": compressed("gzip", gzipSync(BODY)),
     "/deflate": compressed("deflate", deflateSync(BODY)),
     "/br": compressed("br", brotliCompressSync(BODY)),
+    "/gzip-labeled-deflate": compressed("deflate", gzipSync(BODY)),
+    "/gzip-labeled-br": compressed("br", gzipSync(BODY)),
+    "/deflate-labeled-gzip": compressed("gzip", deflateSync(BODY)),
+    "/raw-deflate": compressed("deflate", deflateRawSync(BODY)),
+    "/gzip-labeled-twice": compressed("gzip, gzip", gzipSync(BODY)),
+    "/gzip-twice": compressed("gzip, gzip", gzipSync(gzipSync(BODY))),
+    "/plain-labeled-br": compressed("br", Buffer.from(`\n\n ${BODY}`)),
+    "/unknown-label": compressed("utf-8", Buffer.from(BODY)),
     "/cut": compressed("gzip", gzipSync(BODY).subarray(0, 20)),
     "/bomb": compressed("gzip", gzipSync(Buffer.alloc(50_000_000))),
     "/huge": (_, response) => response.end(Buffer.alloc(9_000_000, "a")),
@@ -329,7 +337,8 @@ describe("fetch for SDKs", () => {
   const ask = (path: string, init: RequestInit = {}) => sdkFetch((headers) => headers)(`${url}${path}`, init);
 
   describe("the body of a reply", () => {
-    it.each(["/plain", "/gzip", "/deflate", "/br", "/mark"])("arrives completely as it comes from %s", async (path) => {
+    const INTACT = Object.keys(ANSWERS).filter((path) => /plain|gzip|deflate|br$|mark|label/.test(path));
+    it.each(INTACT)("arrives completely as it comes from %s", async (path) => {
       expect(await (await ask(path)).json()).toEqual(JSON.parse(BODY));
     });
 

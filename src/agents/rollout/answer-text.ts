@@ -19,7 +19,10 @@ export const answerSchema = z.object({
     .transform((sources) => sources ?? []),
 });
 
-/** Returns the text, or the answer and sources in its only object with an answer: `{"answer": "...", "sources": [...]}`. */
+/**
+ * Returns the text, or the answer and sources if exactly one object in it has an answer:
+ * `{"answer": "...", "sources": [...]}`.
+ */
 export function readAnswer(content: string): z.output<typeof answerSchema> {
   const text = content.trim();
   const decoded = parseJsonOrNull(text);

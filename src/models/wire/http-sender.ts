@@ -310,52 +310,45 @@ export function replyText(text: string, status: number): string {
 /** The start of an HTML page, which means that the address does not belong to an API or requires a login first. */
 const WEB_PAGE = /^\s*<(?:!doctype\s+html|html)\b/i;
 
-const GZIP = [0x1f, 0x8b];
-
-/** Whether the first bytes are a zlib header (RFC 1950). Some servers send deflate without it. */
-const isZlib = (first: Buffer) => first.readUInt8() % 16 === 8 && first.length > 1 && first.readUInt16BE() % 31 === 0;
-
-/** Decoders by encoding. They receive the first bytes of the body. */
-const DECODERS: Readonly<Record<string, (first: Buffer) => Transform>> = {
-  gzip: () => createGunzip(),
-  "x-gzip": () => createGunzip(),
-  deflate: (first) => (isZlib(first) ? createInflate() : createInflateRaw()),
-  br: () => createBrotliDecompress(),
-};
-
 /** The start of a body that is not compressed, although a proxy that decompressed it left the header. */
 const PLAIN = /^\s*(?:[[{]\s*["{[\]}]|(?:data|event|id|retry)?:|<[!a-z])/i;
+
+/**
+ * Returns the decoder for a body, or null for plain text. Its first bytes count more than the name of its encoding: a
+ * gzip or zlib header (RFC 1952 and 1950). Some servers send deflate without the header.
+ */
+function decoderOf(first: Buffer, name: string): Transform | null {
+  const magic = first.length > 1 ? first.readUInt16BE() : 0;
+  if (magic === 0x1f8b) return createGunzip();
+  if (magic === 0 || PLAIN.test(first.toString("latin1", 0, 100))) return null;
+  if (name === "br") return createBrotliDecompress();
+  if (magic % 31 === 0 && (magic >> 8) % 16 === 8) return createInflate();
+  return name === "deflate" ? createInflateRaw() : null;
+}
 
 /** Removes encodings in reverse order of their application (RFC 9110, section 8.4). */
 function decoded(chunks: AsyncGenerator<Buffer>, encodings: string | null): AsyncGenerator<Buffer> {
   const names = (encodings ?? "").toLowerCase().split(",");
-  return names.reduceRight((at, name) => {
-    const open = DECODERS[name.trim()];
-    return open === undefined ? at : decodedWith(at, open, name.includes("gzip"));
-  }, chunks);
+  return names.reduceRight((at, name) => decodedWith(at, name.trim()), chunks);
 }
 
-async function* decodedWith(chunks: AsyncGenerator<Buffer>, open: (first: Buffer) => Transform, isGzip: boolean) {
+async function* decodedWith(chunks: AsyncGenerator<Buffer>, name: string): AsyncGenerator<Buffer> {
   const { value: first = Buffer.alloc(0) } = await chunks.next();
   async function* all(): AsyncGenerator<Buffer> {
     yield first;
     yield* chunks;
   }
-  const hasMagic = GZIP.every((byte, i) => first[i] === byte);
-  if (first.length === 0 || (isGzip ? !hasMagic : PLAIN.test(first.toString("latin1", 0, 100)))) {
+  const decoder = decoderOf(first, name);
+  if (decoder === null) {
     yield* all();
     return;
   }
-  const decoder = open(first);
   pipeline(Readable.from(all()), decoder, () => undefined);
   try {
     yield* decoder as AsyncIterable<Buffer>;
   } catch (error) {
-    if (
-      !String((error as NodeJS.ErrnoException).code).startsWith("Z_") &&
-      !(error as NodeJS.ErrnoException).code?.startsWith("ERR_")
-    )
-      throw error;
+    // Other errors are those of the connection.
+    if (!/^(?:Z_|ERR_)/.test((error as NodeJS.ErrnoException).code ?? "")) throw error;
     throw new ModelError("protocol", "the reply cannot be decompressed, or is incomplete", { retryable: true });
   }
 }

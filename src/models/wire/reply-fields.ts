@@ -30,7 +30,7 @@ export const textSchema = field((value) => (typeof value === "string" ? value : 
 /** A finish reason, which is empty if the server sends a null as text. */
 export const finishReasonSchema = z.string().transform((reason) => (/^(?:null|none)$/i.test(reason) ? "" : reason));
 
-/** Message text of a chat completion. Some servers send it in parts, or as an object. Agents send an answer with sources. */
+/** Message text of a chat completion. Some servers send it in parts or as an object, and agents an answer object. */
 export const chatContentSchema = field((content) => textIn(content));
 
 function textIn(content: unknown, depth = 0): string {

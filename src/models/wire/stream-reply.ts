@@ -104,9 +104,9 @@ async function bodyIn(text: string, assembler: ReplyAssembler, signal: AbortSign
   return Array.isArray(body) ? assembled(eventsOf(body), assembler, signal) : body;
 }
 
-/** Contains the text of a server or proxy that replied in plain words. */
+/** Contains the text of a server or proxy that replied in plain words, but no bytes that are not text. */
 function notJson(text: string): ModelError {
-  const words = /^[{[]/.test(text) ? "" : `: ${text.slice(0, 100)}`;
+  const words = /^[{[]|\ufffd/.test(text) ? "" : `: ${text.slice(0, 100)}`;
   return new ModelError("protocol", `the reply is not JSON, or is incomplete${words}`, { retryable: true });
 }
 

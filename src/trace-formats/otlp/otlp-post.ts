@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import pLimit from "p-limit";
 import { z } from "zod";
+import { sentenceIn } from "../../models/provider-errors.js";
 import { chunk } from "../../platform/batches.js";
 import { stripControls } from "../../platform/control-characters.js";
 import { openDeadline } from "../../platform/deadline.js";
@@ -308,8 +309,6 @@ const partialSuccessSchema = z.object({
     .nullish(),
 });
 
-const errorSchema = z.object({ message: z.string() }).or(z.object({ error: z.string() }));
-
 const LONGEST_MESSAGE = 200;
 
 /** Ignores an unreadable body, because the status shows that the spans were accepted. */
@@ -320,9 +319,8 @@ function readPartialSuccess(answer: HttpAnswer): { readonly rejectedSpans: numbe
 
 /** Returns the error message from the body of a refusal, or an empty string if the body is unreadable. */
 function readRefusal(answer: HttpAnswer): string {
-  const error = errorSchema.safeParse(decode(RPC_STATUS_MESSAGE, answer)).data;
-  if (error !== undefined) return "message" in error ? error.message : error.error;
-  return /html|protobuf/.test(answer.contentType) ? "" : answer.body.toString("utf8");
+  const text = /html|protobuf/.test(answer.contentType) ? "" : answer.body.toString("utf8");
+  return sentenceIn(decode(RPC_STATUS_MESSAGE, answer)) ?? text;
 }
 
 /** Decodes a message from protobuf or JSON. Returns null if it cannot be read. */

@@ -62,7 +62,7 @@ describe("exporting with OTLP", () => {
     });
 
     it("uses the endpoint from the environment with --otlp, and prints one document with --json", async () => {
-      const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/base/` };
+      const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/base/v1/traces/` };
       const { code, stdout } = await artE("export-traces --otlp --json --quiet", variables);
       expect(code).toBe(0);
       expect(JSON.parse(stdout)).toMatchObject({ traces: 3, delivered: collector.spans.length, rejected: 0 });
@@ -99,6 +99,12 @@ describe("exporting with OTLP", () => {
       const { data } = (annotations?.json ?? {}) as { data: { trace_id: string; annotator_kind: string }[] };
       expect(new Set(data.map(({ trace_id }) => trace_id))).toEqual(new Set(collector.spans.map((s) => s.traceId)));
       expect(new Set(data.map(({ annotator_kind }) => annotator_kind))).toEqual(new Set(["CODE"]));
+    });
+
+    it("shows the words of a server that sends its error as an object", async () => {
+      const body = JSON.stringify({ error: { message: "v3 is gone", code: "gone" } });
+      collector.always = { status: 410, headers: { "content-type": "application/json" }, body };
+      expect((await send()).stderr).toContain("the server returned 410: v3 is gone (gone).");
     });
 
     it("fails if the server rejects the traces, and does not show the key", async () => {
