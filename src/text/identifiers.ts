@@ -52,8 +52,8 @@ const SEPARATOR = /[ \-./]/;
 const DIGIT = /[0-9]/g;
 
 /**
- * The first digit of a number that has a piece before or after its own. Most numbers of an email stand alone, and this pattern skips them
- * ten times as fast as `endOfRun`.
+ * The first digit of a number that has a piece before or after its own. Most numbers of an email stand alone, and this
+ * pattern skips them ten times as fast as `endOfRun`.
  */
 const DIGIT_IN_RUN =
   /(?<![0-9])[0-9](?:(?=[0-9A-Za-z\xc0-\uffff]*(?:[ \-./][A-Za-z\xc0-\uffff]*[0-9]|-[A-Za-z\xc0-\uffff]))|(?<=(?:[A-Z][ -]|[a-z]-)[A-Za-z\xc0-\uffff]*[0-9]))/g;

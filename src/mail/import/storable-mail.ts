@@ -72,8 +72,8 @@ const NO_NAMES_HASH = 0;
 const NO_REFERENCES: readonly string[] = [];
 
 /**
- * Returns a checksum of 32 bits, plus 1. It only tells the copies of one email apart. Cryptographic hashes would take 2%
- * of an import.
+ * Returns a checksum of 32 bits, plus 1. It only tells the copies of one email apart. Cryptographic hashes would take
+ * 2% of an import.
  */
 function hashNames({ names, addresses, lists }: HeaderNames): number {
   return 1 + crc32([names, addresses, lists].map((texts) => texts.join("\0")).join("\0\0"));
