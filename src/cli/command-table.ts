@@ -1,4 +1,5 @@
 // The table of commands, each loaded when it is called, and hints for commands that do not exist.
+import { commandLine } from "../platform/command-line.js";
 import type { CommandDefinition, CommandEntry, CommandGroup, CommandSection, TableEntry } from "./command.js";
 
 function command(usage: string, describe: string, load: () => Promise<CommandDefinition>): CommandEntry {
@@ -340,28 +341,40 @@ export const COMMAND_SECTIONS: readonly CommandSection[] = [
 
 export const COMMANDS: readonly TableEntry[] = COMMAND_SECTIONS.flatMap(({ common, rare }) => [...common, ...rare]);
 
-const LOCAL_DATABASE = "Remove it. The mail is always imported into a file on this machine: --db FILE.";
+const LOCAL_DATABASE = () => "Remove it. The mail is always imported into a file on this machine: --db FILE.";
+const RUN_BENCHMARK = () => `Run the benchmark: ${commandLine`art-e run --agent baseline`}.`;
 
 /**
  * Commands and flags that do not exist, with a hint: commands of earlier checkouts, and flags of the import script for
- * Cloudflare D1.
+ * Cloudflare D1. A hint is a function, because it names the program as it was called.
  */
-export const MISSING_COMMANDS: ReadonlyMap<string, string> = new Map([
-  ["benchmark", "Run the benchmark: art-e run --agent baseline."],
-  ["bench", "Run the benchmark: art-e run --agent baseline."],
-  ["eval", "Run the benchmark: art-e run. Make and run checks of traces: art-e evals."],
-  ["evals labels", "List labels: art-e evals label --list."],
+export const MISSING_COMMANDS: ReadonlyMap<string, () => string> = new Map([
+  ["benchmark", RUN_BENCHMARK],
+  ["bench", RUN_BENCHMARK],
+  ["eval", () => `${RUN_BENCHMARK()} Make and run checks of traces: ${commandLine`art-e evals --help`}.`],
+  ["evals labels", () => `List labels: ${commandLine`art-e evals label --list`}.`],
   [
     "evals criteria",
-    "List the modes: art-e evals modes. Describe one: art-e evals modes describe MODE --sentence TEXT.",
+    () =>
+      `List the modes: ${commandLine`art-e evals modes`}. Describe one: ${commandLine`art-e evals modes describe MODE --sentence TEXT`}.`,
   ],
-  ["evals generate", "Let a model write evals: art-e evals suggest --model MODEL."],
-  ["evals review", "List the labels that contradict an eval: art-e evals show NAME --disagreements."],
-  ["evals import", "Add files: art-e evals add FILE."],
-  ["evals history", "Show the versions of an eval with their changes and tests: art-e evals show NAME."],
-  ["evals refine", "Fit the thresholds to the labels again: art-e evals suggest."],
-  ["modes", "Group coding notes into failure modes: art-e evals modes."],
-  ["judge", "Add the judge as an eval and test it: art-e evals add judge --judge MODEL, art-e evals test judge."],
+  ["evals generate", () => `Let a model write evals: ${commandLine`art-e evals suggest --model MODEL`}.`],
+  [
+    "evals review",
+    () => `List the labels that contradict an eval: ${commandLine`art-e evals show NAME --disagreements`}.`,
+  ],
+  ["evals import", () => `Add files: ${commandLine`art-e evals add FILE`}.`],
+  [
+    "evals history",
+    () => `Show the versions of an eval with their changes and tests: ${commandLine`art-e evals show NAME`}.`,
+  ],
+  ["evals refine", () => `Fit the thresholds to the labels again: ${commandLine`art-e evals suggest`}.`],
+  ["modes", () => `Group coding notes into failure modes: ${commandLine`art-e evals modes`}.`],
+  [
+    "judge",
+    () =>
+      `Add the judge as an eval and test it: ${commandLine`art-e evals add judge --judge MODEL`}, ${commandLine`art-e evals test judge`}.`,
+  ],
   ["import --local", LOCAL_DATABASE],
   ["import --database-id", LOCAL_DATABASE],
   ["import -d", LOCAL_DATABASE],

@@ -226,7 +226,7 @@ function usageError(
   const words = unknownWords(line, args);
   const help = helpHint(path ?? "");
   const replacement = MISSING_COMMANDS.get(compact([path, words?.[0]]).join(" "));
-  if (replacement !== undefined) return new UserError("usage", reword(line, words, inUse, path), replacement);
+  if (replacement !== undefined) return new UserError("usage", reword(line, words, inUse, path), replacement());
   const isGlobal = writtenFlags(GLOBAL_FLAGS).includes(args[0]?.replace(/=.*/s, "") ?? "");
   if (line === NO_COMMAND && args[0]?.startsWith("-") && !isGlobal) {
     return new UserError("usage", NO_COMMAND, `To run the benchmark: ${commandLine`art-e run ${args}`}. ${help}`);

@@ -159,6 +159,8 @@ describe("the program in a suggested command line", () => {
 
   it("appears as node with its path if neither the PATH nor the project has it", async () => {
     expect(await hint(NODE_ONLY)).toContain(`(node ${BIN} import SOURCE)`);
+    const { stderr } = await artE("benchmark", { PATH: NODE_ONLY });
+    expect(stderr).toContain(`Run the benchmark: node ${BIN} run --agent baseline.`);
   });
 
   it("appears as npx art-e if the project of the working directory has it", async () => {
