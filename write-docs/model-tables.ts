@@ -14,7 +14,7 @@ const FAILURES: Readonly<Partial<Record<ModelErrorKind, string>>> = {
   rate_limit: "a rate limit",
   unavailable:
     "an empty or blocked account, a limit per day, or a requested wait that is longer than the retries allow",
-  auth: "a refused key",
+  auth: "a rejected key",
   not_found: "an unknown model",
   bad_tools: "tools that the server rejects: too many, or an invalid name or schema",
   overloaded: "an overloaded server",

@@ -80,9 +80,9 @@ export const COMMAND_SECTIONS: readonly CommandSection[] = [
       group("runs", "List, show, name, tag and delete runs", () => import("./commands/runs.js"), [
         ["list [query..]", "List runs with their scores, newest first", "listRunsCommand"],
         ["show [run]", "Show a run with its tasks, failed and worst first", "showRunCommand"],
-        ["rename <run> [name]", "Name a run. Commands accept the name in place of its id", "renameRunCommand"],
-        ["note <run> [note]", "Add a note to a run", "noteRunCommand"],
-        ["tag <run> <tags..>", "Add or remove tags of a run", "tagRunCommand"],
+        ["rename [run] [name]", "Name a run. Commands accept the name in place of its id", "renameRunCommand"],
+        ["note [run] [note]", "Add a note to a run", "noteRunCommand"],
+        ["tag [run] <tags..>", "Add or remove tags of a run", "tagRunCommand"],
         ["delete <runs..>", "Delete runs with their results and traces (--yes)", "deleteRunsCommand"],
         [
           "prune",
@@ -127,7 +127,7 @@ export const COMMAND_SECTIONS: readonly CommandSection[] = [
     common: [
       command(
         "compare <runs..>",
-        "Compare runs question by question, with significance tests",
+        "Compare runs question by question, with significance tests. One run is compared with the newest",
         async () => (await import("./commands/compare.js")).compareCommand,
       ),
       command(
@@ -208,7 +208,7 @@ export const COMMAND_SECTIONS: readonly CommandSection[] = [
             "Show an eval with its tests and versions, or its disagreements with labels",
             "showEvalCommand",
           ],
-          ["retire <name>", "Take an eval out of use", "retireEvalCommand"],
+          ["retire <name>", "Retire an eval", "retireEvalCommand"],
           ["export [names..]", "Export evals as files", "exportEvalsCommand"],
         ],
       ),

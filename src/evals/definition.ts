@@ -393,7 +393,7 @@ export function isCode(definition: EvalDefinition): definition is EvalOf<EvalLan
   return definition.kind === "python" || definition.kind === "typescript";
 }
 
-/** A `draft` is new, the `active` version is in use, and a `retired` one is no longer in use. */
+/** A `draft` is new, the `active` version scores runs, and a `retired` one no longer does. */
 const EVAL_STATUSES = ["draft", "active", "retired"] as const;
 
 export type EvalStatus = (typeof EVAL_STATUSES)[number];

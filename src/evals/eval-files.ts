@@ -96,7 +96,7 @@ function filesOf(path: string): string[] {
   );
 }
 
-/** Returns the evals to export: the specified ones, otherwise the version in use or the newest version of each name. */
+/** Returns the evals to export: the specified ones, otherwise the active version or the newest version of each name. */
 export function evalsToExport(names: readonly string[], settings: AppSettings): Promise<ExportedEval[]> {
   return withStore(settings, (db) => {
     const evals = names.length > 0 ? openEvals(db, names) : newestOf(listEvals(db));

@@ -87,7 +87,7 @@ export function withVersions(scorers: readonly string[], evals: readonly EvalDef
   return [...others, ...evals.map((definition) => `${scoreNameOf(definition)}@${definition.version}`)];
 }
 
-/** Replaces `--judge eval:NAME` by the judge of that eval: the specified version, otherwise the one in use. */
+/** Replaces `--judge eval:NAME` by the judge of that eval: the specified version, otherwise the active one. */
 export function withJudgeOfEval<T extends JudgeOptions>(db: Db, options: T): T {
   const { judge } = options;
   if (judge === undefined || !isEvalScore(judge)) return options;

@@ -55,13 +55,13 @@ export function evalNames(db: Db): string[] {
   return db.prepare("SELECT DISTINCT name FROM evals ORDER BY name").pluck().all() as string[];
 }
 
-/** Returns the version in use, or null if no version is active. */
+/** Returns the active version, or null. */
 export function activeEval(db: Db, name: string): StoredEval | null {
   const row = db.prepare(`${SELECT} WHERE name = ? AND status = 'active'`).get(name) as EvalRow | undefined;
   return row === undefined ? null : toStored(row);
 }
 
-/** Returns the eval of the judge with these settings: the version in use, otherwise the newest one, or null. */
+/** Returns the eval of the judge with these settings: the active version, otherwise the newest one, or null. */
 export function evalOfJudge(db: Db, judge: JudgeSettings): StoredEval | null {
   const same = listEvals(db).filter(
     ({ definition }) => definition.kind === "judge" && canonicalJson(definition.judge) === canonicalJson(judge),
@@ -121,7 +121,7 @@ export function modesOfEval(db: Db, { id }: Pick<StoredEval, "id">): string[] {
     .all({ id }) as string[];
 }
 
-/** Returns the version in use of each eval, otherwise the newest version that is not retired. */
+/** Returns the active version of each eval, otherwise the newest version that is not retired. */
 export function newestOf(all: readonly StoredEval[]): StoredEval[] {
   const byName = new Map<string, StoredEval>();
   for (const stored of all) {

@@ -45,7 +45,7 @@ export interface DescribedEval {
 
 interface ActivatedEval {
   readonly stored: StoredEval;
-  /** The replaced version, or null if none was in use. */
+  /** The replaced version, or null if none was active. */
   readonly former: StoredEval | null;
   /** The argument that selects the traces with its newest label: a run, or `--chats`. Null without labels. */
   readonly labeledTraces: string | null;
@@ -70,18 +70,18 @@ function versionOf(db: Db, score: EvalScore, run: ScoredRun | null): StoredEval 
   return findEval(db, evalOfScore(onRecord ?? score));
 }
 
-/** Returns the named evals as `openEvals` does, otherwise all in use. */
+/** Returns the named evals as `openEvals` does, otherwise all active ones. */
 export function evalsInUse(db: Db, names: readonly string[]): StoredEval[] {
   const evals = names.length > 0 ? openEvals(db, names) : listEvals(db).filter(({ status }) => status === "active");
   if (evals.length > 0) return evals;
   throw new UserError(
     "evals_none",
-    "No eval is in use.",
+    "No eval is active.",
     `Activate the drafts that passed their test (${commandLine`art-e evals use`}), or name an eval.`,
   );
 }
 
-/** Opens evals by name: the specified version, otherwise the one in use. Throws if a name occurs twice. */
+/** Opens evals by name: the specified version, otherwise the active one. Throws if a name occurs twice. */
 export function openEvals(db: Db, names: readonly string[]): StoredEval[] {
   const evals = names.map((name) => (name.includes("@") ? getEval(db, name) : inUse(db, name)));
   const used = new Set<string>();
@@ -125,7 +125,7 @@ function inUse(db: Db, name: string): StoredEval {
   const { definition } = getEval(db, name);
   throw new UserError(
     "eval_inactive",
-    `Cannot run the eval ${name}: no version is in use.`,
+    `Cannot run the eval ${name}: no version is active.`,
     `Activate one (${commandLine`art-e evals use ${name}`}), or specify a version: ${name}@${definition.version}.`,
   );
 }
@@ -242,7 +242,7 @@ function activated(db: Db, stored: StoredEval, { anyway, criterion }: UseOptions
   };
 }
 
-/** Retires a version: the specified one, otherwise the one in use. */
+/** Retires a version: the specified one, otherwise the active one. */
 export function retireEval(name: string, settings: AppSettings): Promise<StoredEval> {
   return withStore(settings, (db) => {
     const stored = (name.includes("@") ? null : activeEval(db, name)) ?? getEval(db, name);

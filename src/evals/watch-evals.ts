@@ -68,7 +68,7 @@ const REPEATS = 4;
  */
 const SAMPLE = 200;
 
-/** Watches evals with a run: the named ones, or all validated evals in use if `names` is empty. */
+/** Watches evals with a run: the named ones, or all active validated evals if `names` is empty. */
 export function watchEvals(
   { names, run: runName }: { readonly names: readonly string[]; readonly run: string },
   context: Pick<AppContext, "settings" | "signal" | "progress">,
@@ -94,7 +94,7 @@ export function watchEvals(
   });
 }
 
-/** Returns the named evals, otherwise those in use that were tested. If none was, the first one leads to an error. */
+/** Returns the named evals, otherwise the active, tested ones. If none was tested, the first one leads to an error. */
 function watchedEvals(db: Db, names: readonly string[]): StoredEval[] {
   const evals = evalsInUse(db, names);
   const tested = evals.filter((stored) => latestTest(db, stored) !== null);

@@ -6,7 +6,7 @@ import type { Question } from "../tasks/question.js";
 import { type AddressBook, openAddressBook, similarAddresses } from "./address-book.js";
 import { endOfDay, isInRange, openDateRanges, upTo } from "./date-range.js";
 import { bareMessageId, type Email } from "./email.js";
-import { frequentAddresses, noMail, openMailboxes } from "./mailboxes.js";
+import { frequentAddresses, noMail, onlyMailbox, openMailboxes } from "./mailboxes.js";
 import type { MailQuery } from "./search.js";
 
 export interface MailHead {
@@ -144,7 +144,7 @@ export function resolveInbox(db: Db, address: string): string {
 /**
  * Separates the mailbox from the words of a search or a question. Unless a mailbox is given, the first word names it,
  * which can be omitted if the database has only one mailbox. A first word with an @ always names a mailbox.
- * @throws UserError with addresses if the first word does not name a mailbox and there are several
+ * @throws UserError with addresses if the first word does not name a mailbox, unless there is only one
  */
 export function mailboxAndWords(
   db: Db,
@@ -154,8 +154,8 @@ export function mailboxAndWords(
   if (mailbox !== undefined) return { inbox: resolveInbox(db, mailbox), words: all };
   const [first = "", ...words] = all;
   if (!/^\S+@\S+$/.test(first)) {
-    const [only, ...others] = openMailboxes(db).addresses;
-    if (only !== undefined && others.length === 0) return { inbox: only, words: all };
+    const isAddress = openMailboxes(db).addresses.length > 1 && openAddressBook(db).idOf(first.toLowerCase()) !== null;
+    if (!isAddress) return { inbox: onlyMailbox(db), words: all };
   }
   const inbox = resolveInbox(db, first);
   if (words.length > 0) return { inbox, words };

@@ -47,8 +47,8 @@ export function onlyMailbox(db: Db): string {
   if (address === undefined) throw noMail(db);
   throw new UserError(
     "inbox_missing",
-    `${db.name} has ${addresses.length} mailboxes, and none is named.`,
-    `Name one of them: ${addresses.slice(0, MAX_FREQUENT).join(", ")}.`,
+    `MAILBOX is required, because ${db.name} has ${addresses.length} mailboxes.`,
+    `Pass one of them: ${addresses.slice(0, MAX_FREQUENT).join(", ")}.`,
   );
 }
 

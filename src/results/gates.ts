@@ -135,7 +135,7 @@ class Gates {
   }
 
   /**
-   * Throws with `--require-validated` if a version in use or the run's judge was not validated. Called before anything
+   * Throws with `--require-validated` if an active version or the run's judge was not validated. Called before anything
    * is spent.
    */
   requireValidatedInUse(settings: RunHead["settings"]): void {
@@ -148,7 +148,7 @@ class Gates {
   }
 
   /**
-   * Returns the newest test's result for the version that scored the run, or for the version in use if `settings` is
+   * Returns the newest test's result for the version that scored the run, or for the active version if `settings` is
    * null, and whether the test covers the run's agent.
    */
   private trustIn(

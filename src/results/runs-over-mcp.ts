@@ -1,7 +1,7 @@
 // The tools of `art-e mcp --runs`, with which an assistant reads runs, traces, scores and labels. None changes a run,
 // and none returns text of emails unless the user allows it.
 import { z } from "zod";
-import { OVERALL } from "../evals/criteria.js";
+import { listCriteria, OVERALL } from "../evals/criteria.js";
 import { allLabels } from "../evals/labels.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
@@ -180,7 +180,9 @@ async function tablesOfRuns(runs: readonly string[], context: AppContext, withMa
     const records = rows.map((line) => JSON.parse(line) as JsonObject);
     insertRows(tables, table, withMail ? records : records.map(({ result: _, ...record }) => record));
   }
-  const labels = await withStore(context.settings, (db) => allLabels(db, OVERALL));
+  const labels = await withStore(context.settings, (db) =>
+    [OVERALL, ...listCriteria(db).map(({ name }) => name)].flatMap((criterion) => allLabels(db, criterion)),
+  );
   insertRows(tables, "labels", JSON.parse(JSON.stringify(labels)) as JsonObject[]);
   return tables;
 }

@@ -383,6 +383,7 @@ describe("a command's mailbox", () => {
     ["ask", "ask: QUESTION is required."],
     [`search ${OWNER} --db one.db`, `No words follow the mailbox ${OWNER}.`],
     [`mcp ${OWNER} --inbox sam@y.example`, `MAILBOX (${OWNER}) and --inbox (sam@y.example) differ.`],
+    ["search gas contract --db two.db", "MAILBOX is required, because two.db has 2 mailboxes."],
     ["search nobody@x.example annex --db one.db", "No mail in one.db is from or to nobody@x.example."],
   ])("causes an error that names the missing or wrong words (%s)", async (line, message) => {
     const { code, stdout, stderr } = await artE(line);
@@ -400,9 +401,9 @@ describe("a command's run", () => {
     "score [run]": "",
     "stats [run]": "",
     "runs show [run]": "",
-    "runs rename <run> [name]": "night",
-    "runs note <run> [note]": "slow",
-    "runs tag <run> <tags..>": "paper",
+    "runs rename [run] [name]": "night",
+    "runs note [run] [note]": "slow",
+    "runs tag [run] <tags..>": "paper",
     "runs delete <runs..>": "",
     "compare <runs..>": "",
     "reliability [runs..]": "",
@@ -458,23 +459,17 @@ describe("a command's run", () => {
 
   const { artE } = workFolder({ demo: "answered" });
 
-  /** Commands whose run must be named, because they change it or compare it with others. */
-  const NAMED = [
-    "runs rename <run> [name]",
-    "runs note <run> [note]",
-    "runs tag <run> <tags..>",
-    "runs delete <runs..>",
-    "compare <runs..>",
-  ];
+  /** Commands whose run must be named, because they delete it or compare it with the newest. */
+  const NAMED = ["runs delete <runs..>", "compare <runs..>"];
   /** Without a run, these wait for a person's input, store something, or work on all runs. */
-  const OTHERS = /^(evals (label|code|cases)|queue clean|ctl \w+) /;
+  const OTHERS = /^(evals (label|code|cases)|queue clean|ctl \w+|runs (rename|note|tag)) /;
   const OMITTABLE = Object.keys(TAKERS).filter((usage) => !NAMED.includes(usage) && !OTHERS.test(usage));
   const OUTPUTS: Readonly<Record<string, string>> = {
     gate: "--fail-under accuracy=0",
     "export-results": "-o tables --format csv",
   };
 
-  it("can be omitted except in commands that change or compare runs", () => {
+  it("can be omitted except in commands that delete or compare runs", () => {
     const required = Object.keys(TAKERS).filter((usage) => /<runs?\b/.test(usage));
     expect(required.sort()).toEqual([...NAMED].sort());
   });
@@ -488,6 +483,22 @@ describe("a command's run", () => {
     expect(omitted.stdout.length).toBeGreaterThan(50);
     const withoutTime = (text: string) => text.replace(/"createdAt": "[^"]+"/, "");
     expect(withoutTime(named.stdout)).toBe(withoutTime(omitted.stdout));
+  });
+
+  it("defaults to the newest one in commands that name, note or tag runs", async () => {
+    const { runId } = JSON.parse((await artE("stats --json")).stdout);
+    const lines: [string, string][] = [
+      ["runs rename night", `Run ${runId} is named "night".`],
+      ["runs note slow", `Run ${runId}: slow`],
+      ["runs tag paper", `Tags of run ${runId}: paper`],
+      ["runs tag night ci", `Tags of run ${runId}: ci, paper`],
+      ["runs tag paper --remove", `Tags of run ${runId}: ci`],
+      ["runs note --remove", `Run ${runId} no longer has a note.`],
+      ["runs rename night --remove", `Run ${runId} no longer has a name.`],
+    ];
+    for (const [line, printed] of lines) {
+      expect({ line, ...(await artE(line)) }).toMatchObject({ line, code: 0, stdout: `${printed}\n` });
+    }
   });
 
   it.each([
@@ -507,8 +518,8 @@ describe("a command's run", () => {
 
   it.each([
     ["compare", "compare: RUNS is required."],
-    ["runs rename", "runs rename: RUN is required."],
-    ["runs tag", "runs tag: RUN and TAGS are required."],
+    ["runs delete", "runs delete: RUNS is required."],
+    ["runs tag", "runs tag: TAGS is required."],
     ["runs tag --run latest", "runs tag: TAGS is required."],
   ])("must be given to some commands (%s)", async (line, message) => {
     expect((await artE(line)).stderr).toBe(`art-e: ${message}\n       See art-e ${line.split(" --")[0]} --help.\n`);

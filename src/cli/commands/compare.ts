@@ -12,7 +12,8 @@ import { defineCommand } from "../flags/define-command.js";
 export const compareCommand = defineCommand(
   z.object({
     runs: withTraits(z.array(text).min(1), { completes: "runs" }).meta({
-      description: "Baseline and the runs to compare with it: run ids, latest, or results files",
+      description:
+        "Baseline and the runs to compare with it: run ids, latest, or results files [default: baseline and latest]",
     }),
     metric: metrics.optional().meta({
       placeholder: "SCORES",
@@ -30,16 +31,18 @@ export const compareCommand = defineCommand(
     force: toggle.meta({ description: "Compare despite a different dataset, split, mail or cutoff" }),
   }),
   async (flags, context) => {
-    if (flags.runs.length < 2 && !flags.published) {
+    const isAlone = flags.runs.length === 1 && !flags.published;
+    if (isAlone && flags.runs[0] === "latest") {
       throw new UserError(
         "runs_missing",
-        "compare: at least two runs are required.",
-        "Pass two or more runs, or add --published.",
+        "compare: a baseline is required.",
+        "Pass an earlier run, with which the newest run is compared, or add --published.",
       );
     }
+    const runs = isAlone ? [...flags.runs, "latest"] : flags.runs;
     const { compareStoredRuns } = await import("../../results/compare-stored-runs.js");
     const { publishedDifferences } = await import("../../runs/published-conditions.js");
-    const compared = await compareStoredRuns(flags, publishedDifferences, context);
+    const compared = await compareStoredRuns({ ...flags, runs }, publishedDifferences, context);
     context.out.result(compared, () => comparedRuns(compared));
   },
 );

@@ -4,7 +4,7 @@ import { UserError } from "../../platform/errors.js";
 import { agentName, day, oneOf, text, toggle, wholeNumber, withTraits } from "../../platform/flag-values.js";
 import { deletedRunsText, runDetailsText, runTable } from "../../reports/run-text.js";
 import type { RunStatus } from "../../traces/task-result.js";
-import { latestRun, oneRun } from "../flags/argument-schemas.js";
+import { latestRun } from "../flags/argument-schemas.js";
 import { defineCommand } from "../flags/define-command.js";
 import { terminalColumns } from "../terminal.js";
 
@@ -76,7 +76,7 @@ export const pruneRunsCommand = defineCommand(
 
 export const tagRunCommand = defineCommand(
   z.object({
-    run: oneRun,
+    run: latestRun,
     tags: z.array(text).min(1, "expected a tag").meta({ description: "Tags" }),
     remove: toggle.meta({ description: "Remove the tags" }),
   }),
@@ -105,7 +105,7 @@ export const showRunCommand = defineCommand(
 export const renameRunCommand = defineCommand(
   z
     .object({
-      run: oneRun,
+      run: latestRun,
       name: text.optional().meta({ description: "Name" }),
       remove: toggle.meta({ description: "Remove the name" }),
     })
@@ -125,7 +125,7 @@ export const renameRunCommand = defineCommand(
 export const noteRunCommand = defineCommand(
   z
     .object({
-      run: oneRun,
+      run: latestRun,
       note: text.optional().meta({ description: "Note" }),
       remove: toggle.meta({ description: "Remove the note" }),
     })

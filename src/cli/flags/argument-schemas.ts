@@ -8,9 +8,6 @@ const RUN = "Run id, the start of an id, a run name, or latest";
 /** The run argument of a command that works on one run, the newest by default. */
 export const latestRun = runName.default("latest").meta({ description: `${RUN} [default: latest]` });
 
-/** The run argument of a command that needs a run. */
-export const oneRun = runName.meta({ description: RUN });
-
 /** The run argument of a command that can also do without a run. */
 export const optionalRun = runName.optional().meta({ description: RUN });
 

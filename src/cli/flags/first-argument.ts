@@ -67,7 +67,10 @@ export function withFirstArgument(usage: string, argv: Argv): Argv {
   const flagName = FLAGS_OF_ARGUMENTS[name].name;
   const words = argumentNames(usage).flatMap((each) => (argv[parsedName(each, usage)] ?? []) as string | string[]);
   const flag = [argv[flagName] ?? []].flat() as string[];
-  const values = name === "runs" ? severalRuns(words, flag) : firstAndOthers(name, usage, words, flag[0]);
+  const values =
+    name === "runs"
+      ? severalRuns(words, flag)
+      : firstAndOthers(name, usage, words, { flag: flag[0], remove: argv.remove === true });
   const { [flagName]: _, ...others } = argv;
   const complete: Argv = { ...others, ...values };
   const missing = [...usage.matchAll(/<(\w+)/g)]
@@ -92,20 +95,27 @@ function severalRuns(words: readonly string[], flag: readonly string[]): Argv {
 }
 
 /**
- * Assigns the words to the first argument and those after it, or only to those if the flag is given. Words after a
- * mailbox stay together with it: only the database can tell whether the first one is a mailbox (`mailboxAndWords`).
+ * Assigns the words to the first argument and those after it, or only to those if the flag is given or a word is
+ * missing: `runs rename nightly` names the newest run. With --remove, the only word of `runs rename` is the run. Words
+ * after a mailbox stay together with it: only the database can tell whether the first one is a mailbox
+ * (`mailboxAndWords`).
  */
 function firstAndOthers(
   name: Exclude<FirstArgument, "runs">,
   usage: string,
   words: readonly string[],
-  flag: string | undefined,
+  { flag, remove }: { readonly flag: string | undefined; readonly remove: boolean },
 ): Argv {
   const [, ...others] = argumentNames(usage);
   const isList = usage.includes("..");
   // With a list of tags, every word is a tag, unless the run is given twice.
+  const isComplete = words.length > others.length || (remove && !isList);
   const isFirstGiven =
-    flag === undefined ? !(isList && name === "mailbox") : isList ? words[0] === flag : words.length > others.length;
+    flag === undefined
+      ? isComplete && !(isList && name === "mailbox")
+      : isList
+        ? words[0] === flag
+        : words.length > others.length;
   const [first, ...rest] = isFirstGiven ? words : [flag, ...words];
   if (flag !== undefined && first !== undefined && first !== flag) {
     throw differentValues(name.toUpperCase(), [first], `--${FLAGS_OF_ARGUMENTS[name].name}`, [flag]);

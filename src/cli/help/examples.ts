@@ -106,10 +106,10 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ["art-e runs show nightly --all", "show a run by name, with all tasks"],
   ],
   "runs rename": [
-    ["art-e runs rename latest nightly", "name the newest run"],
+    ["art-e runs rename nightly", "name the newest run"],
     ["art-e runs rename nightly --remove", "remove the name"],
   ],
-  "runs note": [["art-e runs note latest 'shorter prompt'", "add a note to the newest run"]],
+  "runs note": [["art-e runs note 'shorter prompt'", "add a note to the newest run"]],
   "runs tag": [
     ["art-e runs tag latest baseline paper", "add two tags"],
     ["art-e runs tag latest paper --remove", "remove one"],
@@ -127,7 +127,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ["art-e reliability plain mixed --metric exactMatch", "show a run and one perturbed repeat, by another score"],
   ],
   compare: [
-    ["art-e compare before.json latest", "compare the newest run with a results file"],
+    ["art-e compare before.json", "compare the newest run with a results file"],
     ["art-e compare RUN1 RUN2 --metric sources,semantic --flips 5", "compare two scores, and show changed questions"],
   ],
   gate: [
@@ -266,7 +266,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   "evals use": [["art-e evals use", "activate all drafts that passed their test"]],
   "evals run": [["art-e evals run sources_were_read nightly", "run an eval on the run named nightly"]],
   "evals watch": [
-    ["art-e evals watch latest", "watch all validated evals in use with the newest run"],
+    ["art-e evals watch latest", "watch all active validated evals with the newest run"],
     ["art-e evals watch polite nightly", "watch one eval with another run"],
   ],
   "evals cases": [
@@ -283,7 +283,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ["art-e evals show sources_were_read --code", "show an eval as a function"],
     ["art-e evals show sources_were_read --disagreements", "list traces on which eval and labels disagree"],
   ],
-  "evals retire": [["art-e evals retire sources_were_read", "take an eval out of use"]],
+  "evals retire": [["art-e evals retire sources_were_read", "retire an eval"]],
   "evals export": [
     ["art-e evals export -o evals", "export all evals as JSON"],
     ["art-e evals export sources_were_read --format python", "export one as Python"],

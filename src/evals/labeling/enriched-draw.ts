@@ -29,7 +29,7 @@ interface Signals {
   readonly traceId: string;
   /** How bad the judge or the score calls the trace, 0 to 1. */
   readonly doubt: number;
-  /** Whether an eval in use fails it. */
+  /** Whether an active eval fails it. */
   readonly failsInUse: boolean;
   /** The templates that it fails. */
   readonly failed: readonly string[];
@@ -93,7 +93,7 @@ function doubtOf(trace: EvaluatedTrace, score: string | null): number {
 /** Additional weight for traces that the judge or the score calls bad. */
 const DOUBT_WEIGHT = 3;
 /**
- * Additional weight for traces that fail an eval in use, or a template that few traces fail. With four failure modes at
+ * Additional weight for traces that fail an active eval, or a template that few traces fail. With four failure modes at
  * 8% each and 5% wrong notes, a pass of 150 traces turns 78% of the modes into evals with a weight of 12, and 85% with
  * 3. Higher weights find more bad traces, but then the few drawn traces without a sign of failure stand for so many
  * others that a single one of them decides whether an eval misses bad traces.

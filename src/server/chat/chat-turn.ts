@@ -110,7 +110,7 @@ async function answer(
 }
 
 /**
- * Saves a chat with its scores: those of the task that it repeats, or those of the evals in use. Without a task, evals
+ * Saves a chat with its scores: those of the task that it repeats, or those of the active evals. Without a task, evals
  * that see the gold answer are excluded. Rubrics always are, because each chat would then cost a model call.
  */
 export async function saveScored(db: Db, trace: ChatTrace, repeated: RepeatedTask | null = null): Promise<ChatTrace> {

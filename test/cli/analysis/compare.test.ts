@@ -79,7 +79,7 @@ describe("comparing runs", () => {
     });
 
     it.each([
-      ["compare full.json", "compare: at least two runs are required."],
+      ["compare latest", "compare: a baseline is required."],
       ["compare full.json none.json", "Results file none.json does not exist."],
       ["compare full.json run_none", 'Unknown run "run_none" in ./art-e.db.'],
       ["compare full.json broken.json", "broken.json is not a results file of art-e: runId: "],

@@ -10,7 +10,7 @@ const json = jsonOf(artE);
 let first = "";
 let second = "";
 
-/** Adds a validated eval of short answers to the evals in use. */
+/** Adds a validated eval of short answers to the active evals. */
 async function useEval(name: string) {
   const pass = { all: [{ feature: "answer_words", at_most: 14 }] };
   const origin = { by: "person", seed: null, labels: null };
@@ -62,7 +62,7 @@ describe.each(["run", "watch"])("evals %s with a run as argument", (command) => 
   });
 });
 
-it.each(["run", "watch"])("evals %s with only a run uses all evals in use", async (command) => {
+it.each(["run", "watch"])("evals %s with only a run uses all active evals", async (command) => {
   const { runId, evals } = await json(`evals ${command} first`);
   expect(runId).toBe(first);
   expect(evals).toMatchObject([{ name: "brief", version: 1 }]);

@@ -279,7 +279,7 @@ describe("the versions of an eval", () => {
       listed.filter(({ name }: { name: string }) => name === "brief").map(({ status }: { status: string }) => status),
     ).toEqual(["retired", "active"]);
     expect(await json("evals retire brief")).toMatchObject({ version: 2, status: "retired" });
-    expect((await artE("evals run brief")).stderr).toContain("Cannot run the eval brief: no version is in use");
+    expect((await artE("evals run brief")).stderr).toContain("Cannot run the eval brief: no version is active");
     const { stdout } = await artE("evals show brief@1 --code");
     expect(stdout).toContain("def eval_function(task, task_metadata, trace, ctx):");
     expect(stdout).toContain("if value is not None and value > 25:");

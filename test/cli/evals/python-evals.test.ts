@@ -88,7 +88,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     const scoresOfChat = async () =>
       (await json(`show ${(await json(`ask ${MARCUS} dues --agent baseline`)).traceId}`)).scores;
     expect((await scoresOfChat())["eval:brief"].value).toBeTypeOf("number");
-    // The eval reads gold, so it does not score chats, even while it is in use.
+    // The eval reads gold, so it does not score chats, even while it is active.
     await json("evals use gold --anyway");
     expect(await scoresOfChat()).not.toHaveProperty("eval:gold");
   });

@@ -58,7 +58,7 @@ it("evals watch without a name requires a validated active eval", async () => {
   await json("evals add has_source");
   const { code, stderr } = await artE("evals watch latest");
   expect(code).toBe(2);
-  expect(stderr).toContain("No eval is in use.");
+  expect(stderr).toContain("No eval is active.");
   await json("evals retire has_source@1");
 });
 

@@ -129,7 +129,8 @@ describe("commands about runs", () => {
       [["rename", "RUN", "results.json"], 'NAME: "results.json" is not a valid run name.'],
       [["rename", "RUN", "a\nb"], "is not a valid run name."],
       [["rename", "run_none", "x"], 'Unknown run "run_none"'],
-      [["rename", "RUN"], "NAME: expected a name, or --remove."],
+      [["rename", "RUN"], "is not a valid run name."],
+      [["rename"], "NAME: expected a name, or --remove."],
       [["note", "RUN", "x", "--remove"], "NOTE: expected a note, or --remove."],
       [["tag", "RUN", "two words"], 'TAGS: "two words" is not a valid tag.'],
     ])("cause an error (%j)", async (line, message) => {

@@ -1,10 +1,12 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { workFolder } from "../art-e.js";
+import { ROOT, workFolder } from "../art-e.js";
 
 describe("art-e mcp --runs", () => {
-  const { artE, path, readJson } = workFolder({ demo: "labeled" });
+  const { artE, path, readJson, write } = workFolder({ demo: "labeled" });
   const clients: Client[] = [];
   let client: Client;
 
@@ -74,6 +76,13 @@ describe("art-e mcp --runs", () => {
     const { labels } = await call("list_labels");
     expect(labels.length).toBeGreaterThan(10);
     expect(["good", "bad"]).toContain(labels[0].label);
+  });
+
+  it("answers SQL over the labels of all modes", async () => {
+    write("mode.jsonl", readFileSync(join(ROOT, "fixtures/demo/labels.jsonl")));
+    expect(await artE("evals label --from mode.jsonl --mode vague")).toMatchObject({ code: 0 });
+    const { rows } = await call("query", { sql: "SELECT DISTINCT criterion FROM labels ORDER BY 1" });
+    expect(rows).toEqual([{ criterion: "overall" }, { criterion: "vague" }]);
   });
 
   it("answers SQL over the results, but reaches neither mail nor files, and changes nothing", async () => {

@@ -76,7 +76,9 @@ describe("the command art-e mcp --print-config", () => {
   it("requires a mailbox if the database has several", async () => {
     const { code, stderr } = await artE("mcp --print-config");
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^art-e: \S+art-e\.db has \d+ mailboxes, and none is named\.\n +Name one of them: .*@/);
+    expect(stderr).toMatch(
+      /^art-e: MAILBOX is required, because \S+art-e\.db has \d+ mailboxes\.\n +Pass one of them: .*@/,
+    );
   });
 
   it("rejects an unknown mailbox, and --http", async () => {

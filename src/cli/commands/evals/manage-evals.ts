@@ -42,7 +42,7 @@ const runEvalsSchema = z.object({
   names: withTraits(z.array(text), { completes: "evals" })
     .default([])
     .meta({
-      description: `Names of evals, or NAME@VERSION, and optionally a run. ${EVAL_OR_RUN} [default: all evals in use]`,
+      description: `Names of evals, or NAME@VERSION, and optionally a run. ${EVAL_OR_RUN} [default: all active evals]`,
     }),
   run: runName.optional().meta({ description: "Run id, the start of an id, a run name, or latest [default: latest]" }),
   chats: toggle.meta({ description: "Use chats, and traces from other programs without a task, instead of a run" }),
@@ -197,7 +197,7 @@ const NOT_CORRECTED: Readonly<Record<Validation, string>> = {
 const exportEvalsSchema = z.object({
   names: withTraits(z.array(text), { completes: "evals" })
     .default([])
-    .meta({ description: "Names of evals in use, or NAME@VERSION [default: all that are not retired]" }),
+    .meta({ description: "Names of active evals, or NAME@VERSION [default: all that are not retired]" }),
   output: file.default("evals").meta({ placeholder: "FOLDER", description: "Output folder", alias: "o" }),
   format: oneOf(EVAL_FORMATS, REMOVED_EVAL_FORMATS)
     .default("json")
@@ -263,7 +263,7 @@ export const useEvalCommand = defineCommand(useEvalSchema, async ({ names, anywa
       [
         ...activated.flatMap(({ definition, retired }) =>
           compact([
-            `${evalLabel(definition)} is in use${retired === null ? "" : `; version ${retired} is retired`}`,
+            `${evalLabel(definition)} is active${retired === null ? "" : `; version ${retired} is retired`}`,
             definition.reference && "It needs gold answers, so it does not score chats.",
           ]),
         ),

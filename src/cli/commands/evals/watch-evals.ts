@@ -11,7 +11,7 @@ const watchEvalsSchema = z.object({
   names: withTraits(z.array(text), { completes: "evals" })
     .default([])
     .meta({
-      description: `Names of evals in use, or NAME@VERSION, and optionally a run. ${EVAL_OR_RUN} [default: all validated evals in use]`,
+      description: `Names of active evals, or NAME@VERSION, and optionally a run. ${EVAL_OR_RUN} [default: all active validated evals]`,
     }),
   run: runName.optional().meta({ description: "Run id, the start of an id, a run name, or latest [default: latest]" }),
 });
