@@ -13,7 +13,7 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
 
 /**
  * `npm run bench -- import|search|search-quality|get|harness|otlp|suite|export|evals|yield|queue|env|sequential|
- * reliability|drift|actions|hostile|start|page|lists|threads|all
+ * reliability|drift|actions|hostile|start|page|lists|threads|future|all
  * [--mails N | --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--workers N,N] [--json]`: compares art-e with its
  * alternatives in the same run, over a corpus made from a seed or over a real file in Kaggle's format.
  *
@@ -22,7 +22,7 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  * faults in --runs label sets per fault, and codes --runs runs with six failure modes each.
  * `otlp` measures --runs pairs of runs, with and without sending traces.
  *
- * Thirteen are not in `all`. `yield` codes --runs runs per world and condition, and counts the failure modes that become
+ * Fourteen are not in `all`. `yield` codes --runs runs per world and condition, and counts the failure modes that become
  * evals. `actions` starts 1,024 states of a mailbox among --mails emails, and acts
  * in them. `hostile` shows how often scripted agents count as obedient in --tasks tasks (100) per kind of attack, and
  * what the agents without a language model achieve in --runs epochs of the demo. `sequential` simulates --runs runs (2,000) that stop when
@@ -36,6 +36,8 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  * `start` starts short commands of the built program --runs times (10). `page` opens the page of a run of --tasks tasks
  * (10,000) --runs times (5), in the built program's server and in its report file. `lists` searches and sorts 1,000 runs
  * and 25,000 traces. `threads` needs the real mail in ART_E_ENRON and compares rules with threads labeled by hand.
+ * `future` needs it too: it compares the gold of tasks about the future of a mailbox with a reader's, and runs the built
+ * program's agents without a language model on these tasks.
  */
 
 const SUBJECTS = [
@@ -60,6 +62,7 @@ const SUBJECTS = [
   "lists",
   "search-quality",
   "threads",
+  "future",
   "all",
 ];
 
@@ -206,13 +209,13 @@ if (subject === "search-quality" || (subject === "search" && isAnyRulerThere && 
 const folder = values.keep ?? mkdtempSync(join(tmpdir(), "art-e-bench-"));
 mkdirSync(folder, { recursive: true });
 
-if (subject === "threads") {
+if (subject === "threads" || subject === "future") {
   if (rulers.enron === undefined) {
     console.error(`${subject} needs real mail: set ART_E_ENRON to its folder (CONTRIBUTING.md).`);
     process.exit(2);
   }
-  const { printThreadsBench } = await import("./threads.js");
-  printThreadsBench(rulers.enron, folder);
+  if (subject === "threads") (await import("./threads.js")).printThreadsBench(rulers.enron, folder);
+  else (await import("./future.js")).printFutureBench(rulers.enron, folder);
   if (values.keep === undefined) rmSync(folder, { recursive: true, force: true });
   process.exit();
 }

@@ -1,4 +1,4 @@
-// `art-e questions make --kind needs-reply|waiting-for|follow-up`: makes tasks whose gold is the mailbox's own future.
+// `art-e questions make --kind needs-reply|waiting-for`: makes tasks whose gold is the mailbox's own future.
 // A task is set on a day. The emails that somebody answers later are right, and the agent never sees the answers.
 
 import { type ConversationEmail, firstReadable, readConversations } from "../mail/conversations.js";
@@ -7,18 +7,13 @@ import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { type Db, withStore } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
+import type { MadeKind } from "../tasks/selection.js";
 import { count } from "../text/format.js";
 import { addDays } from "../text/utc-day.js";
 import { shuffled } from "./dataset.js";
 import { checkTaskOutput, type MakeTasksOptions, writeTasks } from "./make-questions/task-files.js";
 import { chooseInboxes } from "./make-questions/usable-mail.js";
-import {
-  Conversations,
-  MAX_OPEN,
-  SELECTION_PERIODS,
-  type SelectionKind,
-  type TaskDay,
-} from "./make-selections/open-emails.js";
+import { Conversations, MAX_OPEN, SELECTION_PERIODS, type TaskDay } from "./make-selections/open-emails.js";
 
 interface MakeSelectionsOptions extends MakeTasksOptions {
   /** Maximum fraction of tasks for which no email is right. */
@@ -34,7 +29,7 @@ interface MakeSelectionsOptions extends MakeTasksOptions {
 
 export interface MadeSelections {
   readonly output: string;
-  readonly kind: SelectionKind;
+  readonly kind: MadeKind;
   readonly tasks: number;
   /** Tasks for which no email is right. */
   readonly empty: number;
@@ -52,7 +47,7 @@ type SelectionTask = Omit<Question, "id"> & Required<Pick<Question, "select">>;
 
 /** Writes the dataset. Throws a UserError if the mail gives no task with a right email. */
 export function makeSelections(
-  kind: SelectionKind,
+  kind: MadeKind,
   options: MakeSelectionsOptions,
   context: AppContext,
 ): Promise<MadeSelections> {
@@ -80,7 +75,7 @@ export function makeSelections(
   });
 }
 
-function noTasks(kind: SelectionKind, byInbox: readonly (readonly SelectionTask[])[]): UserError {
+function noTasks(kind: MadeKind, byInbox: readonly (readonly SelectionTask[])[]): UserError {
   const days = byInbox.flat().length;
   return new UserError(
     "selections_not_made",
@@ -92,7 +87,7 @@ function noTasks(kind: SelectionKind, byInbox: readonly (readonly SelectionTask[
 
 function readTasks(
   db: Db,
-  kind: SelectionKind,
+  kind: MadeKind,
   inboxes: readonly string[],
   options: MakeSelectionsOptions,
   { signal, progress }: AppContext,
@@ -115,7 +110,7 @@ function readTasks(
 
 /** Returns one task per day of a mailbox, without days on which nothing differs from an earlier one. */
 export function tasksOf(
-  kind: SelectionKind,
+  kind: MadeKind,
   owner: string,
   emails: readonly ConversationEmail[],
   options: Pick<MakeSelectionsOptions, "windowDays" | "replyDays" | "after" | "before">,
@@ -125,19 +120,19 @@ export function tasksOf(
   const readableFrom = firstReadable(emails);
   const tasks = new Map<string, SelectionTask>();
   let leaks = 0;
-  for (const day of writingDays(owner, emails, { windowDays, replyDays })) {
+  for (const day of coveredDays(kind, owner, emails, { windowDays, replyDays })) {
     if ((options.after ?? day) > day || (options.before ?? "9999") <= day) continue;
     const open = conversations.open(kind, { day, windowDays, replyDays });
     if (open.length === 0 || open.length > MAX_OPEN) continue;
-    const right = open.filter(({ evidence }) => evidence.length > 0);
-    if (right.flatMap(({ evidence }) => evidence).some((email) => readableFrom(email) < endOfDay(day))) {
+    const right = open.flatMap(({ email, answer }) => (answer === null ? [] : [{ email, answer }]));
+    if (right.some(({ answer }) => readableFrom(answer) < endOfDay(day))) {
       leaks++;
       continue;
     }
     const key = JSON.stringify([open, right].map((list) => list.map(({ email }) => email.ids)));
     if (tasks.has(key)) continue;
     const from = addDays(day, 1 - windowDays);
-    const gold = right.map(({ email, evidence }) => ({ message_ids: [...email.ids], evidence: evidence.map(idOf) }));
+    const gold = right.map(({ email, answer }) => ({ message_ids: [...email.ids], evidence: answer.ids.slice(0, 1) }));
     tasks.set(key, {
       question: `${QUESTIONS[kind](from, addDays(day, replyDays))} ${FORM}`,
       answer: "",
@@ -155,38 +150,41 @@ function definedPeriods({ windowDays, replyDays }: Pick<MakeSelectionsOptions, "
   return { ...(windowDays === undefined ? {} : { windowDays }), ...(replyDays === undefined ? {} : { replyDays }) };
 }
 
-const idOf = ({ ids: [id = ""] }: ConversationEmail) => id;
-
-const QUESTIONS: Readonly<Record<SelectionKind, (from: string, until: string) => string>> = {
+const QUESTIONS: Readonly<Record<MadeKind, (from: string, until: string) => string>> = {
   "needs-reply": (from, until) =>
     `Which emails that I received since ${from} and have not answered yet will I answer by ${until}?`,
   "waiting-for": (from, until) =>
     `Which of my own emails since ${from} ask for something, have no answer yet, and will get one by ${until}?`,
-  "follow-up": (from, until) =>
-    `Which of my own emails since ${from} ask for something and have no answer yet, so that I will write again by ${until} before one arrives?`,
 };
 
 const FORM = "Return their Message-IDs as sources, the most certain first, or no sources if there are none.";
 
 /**
- * Yields the days with own emails both in the window and in the period after it. On other days, the owner was away or
- * the sent mail was not kept, so a missing answer proves nothing.
+ * Yields the days on which a missing answer proves something, because the mailbox contains the mail among which it
+ * would be: own emails, or as many received emails as own ones, both in the window and in the period after it.
+ * Otherwise, the owner was away, or sent or received mail was not kept.
  */
-function* writingDays(
+function* coveredDays(
+  kind: MadeKind,
   owner: string,
   emails: readonly ConversationEmail[],
   { windowDays, replyDays }: Pick<TaskDay, "windowDays" | "replyDays">,
 ): Generator<string> {
-  const days = [...new Set(emails.filter(({ sender }) => sender === owner).map(({ date }) => date.slice(0, 10)))];
-  const isWritten = (from: string, to: string) => days.some((day) => day >= from && day <= to);
+  const isOwn = ({ sender }: ConversationEmail) => sender === owner;
+  const isCovered = (from: string, to: string) => {
+    const within = emails.filter(({ date }) => date >= from && date < endOfDay(to));
+    const own = within.filter(isOwn).length;
+    return kind === "needs-reply" ? own > 0 : within.length - own >= own;
+  };
   let next = "";
-  for (const written of days) {
-    // A window that starts with this email's day, unless an earlier email already covered its days.
+  for (const { date } of emails.filter(isOwn)) {
+    // The days whose window contains this email.
     for (let i = 0; i < windowDays; i++) {
-      const day = addDays(written, i);
+      const day = addDays(date.slice(0, 10), i);
       if (day <= next) continue;
       next = day;
-      if (isWritten(addDays(day, 1), addDays(day, replyDays))) yield day;
+      const before = addDays(day, 1 - windowDays);
+      if (isCovered(before, day) && isCovered(addDays(day, 1), addDays(day, replyDays))) yield day;
     }
   }
 }

@@ -6,6 +6,14 @@ import { utcDay } from "../text/utc-day.js";
 /** What a task asks to select: received emails that need a reply, or own emails without one. */
 export const SELECTION_KINDS = ["needs-reply", "waiting-for", "follow-up"] as const;
 
+/**
+ * The kinds that can be made from any mailbox. Follow-ups cannot: most second emails answer one that is missing in the
+ * mailbox, so reading them confirmed only one of nine.
+ */
+export const MADE_KINDS = ["needs-reply", "waiting-for"] as const satisfies readonly (typeof SELECTION_KINDS)[number][];
+
+export type MadeKind = (typeof MADE_KINDS)[number];
+
 const messageIds = z.array(z.string().trim().min(1)).min(1).readonly();
 
 const selectedEmailSchema = z.strictObject({

@@ -27,7 +27,7 @@ import type { MadeQuestions } from "../../questions/make-questions.js";
 import type { MadeSelections } from "../../questions/make-selections.js";
 import { PATTERNS_MODEL } from "../../questions/question-models.js";
 import { QUESTION_FLAGS } from "../../runs/run-flags.js";
-import { SELECTION_KINDS } from "../../tasks/selection.js";
+import { MADE_KINDS } from "../../tasks/selection.js";
 import { count, estimate, summaryBox, table, usd } from "../../text/format.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
 import { tokenOf } from "../flags/server-flags.js";
@@ -216,11 +216,11 @@ const selectionShape = {
 
 export const makeQuestionsCommand = defineCommand(
   z.object({
-    kind: oneOf(["answers", "actions", ...SELECTION_KINDS])
+    kind: oneOf(["answers", "actions", ...MADE_KINDS])
       .default("answers")
       .meta({
         description:
-          "answers: questions with gold answers. actions: tasks that change the mailbox. The others ask for emails that later mail decides",
+          "answers: questions with gold answers. actions: tasks that change the mailbox. The others ask which emails will be answered",
       }),
     inbox: withTraits(z.array(text), { completes: "mailboxes" })
       .default([])

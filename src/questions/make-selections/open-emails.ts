@@ -4,17 +4,15 @@
 import { type ConversationEmail, isAnswer, recipientsOf } from "../../mail/conversations.js";
 import { endOfDay } from "../../mail/date-range.js";
 import { ownText } from "../../mail/email.js";
-import type { Selection } from "../../tasks/selection.js";
+import type { MadeKind } from "../../tasks/selection.js";
 import { addDays } from "../../text/utc-day.js";
 import { isNewsletter } from "../make-questions/usable-mail.js";
-
-export type SelectionKind = Selection["kind"];
 
 /** An email that nobody has answered by a day. */
 interface OpenEmail {
   readonly email: ConversationEmail;
-  /** The later emails that decide it, oldest first. Empty if nothing happened until the end of the period. */
-  readonly evidence: readonly ConversationEmail[];
+  /** The later email that answers it, or null if there is none until the end of the period. */
+  readonly answer: ConversationEmail | null;
 }
 
 /** The emails of a window, and the period after it in which evidence counts. */
@@ -28,16 +26,15 @@ export interface TaskDay {
 export const MAX_OPEN = 50;
 
 /** Days that `kind` looks back, and days in which the evidence counts. */
-export const SELECTION_PERIODS: Readonly<Record<SelectionKind, Pick<TaskDay, "windowDays" | "replyDays">>> = {
+export const SELECTION_PERIODS: Readonly<Record<MadeKind, Pick<TaskDay, "windowDays" | "replyDays">>> = {
   "needs-reply": { windowDays: 7, replyDays: 7 },
   "waiting-for": { windowDays: 14, replyDays: 14 },
-  "follow-up": { windowDays: 14, replyDays: 14 },
 };
 
 /** Decides for each email of one mailbox whether it is open on a day, and what closes it. */
 export class Conversations {
   private readonly threads = new Map<number, ConversationEmail[]>();
-  private readonly candidates = new Map<SelectionKind, readonly ConversationEmail[]>();
+  private readonly candidates = new Map<MadeKind, readonly ConversationEmail[]>();
 
   /** @param emails of the mailbox, oldest first */
   constructor(
@@ -52,7 +49,7 @@ export class Conversations {
   }
 
   /** Returns the emails of the window that are open at the end of the day, oldest first. */
-  open(kind: SelectionKind, { day, windowDays, replyDays }: TaskDay): readonly OpenEmail[] {
+  open(kind: MadeKind, { day, windowDays, replyDays }: TaskDay): readonly OpenEmail[] {
     const from = addDays(day, 1 - windowDays);
     const end = endOfDay(day);
     const last = endOfDay(addDays(day, replyDays));
@@ -62,21 +59,12 @@ export class Conversations {
       // An email is no longer open if its sender wrote again in the thread: the newer email is the open one.
       const isClosed = later.some((each) => each.date < end && (isAnswer(each, email) || continues(each, email)));
       if (isClosed) return [];
-      const future = later.filter(({ date }) => date >= end && date < last);
-      return [{ email, evidence: this.evidence(kind, email, future) }];
+      const answer = later.find((each) => {
+        const isByOwner = kind !== "needs-reply" || each.sender === this.owner;
+        return each.date >= end && each.date < last && isByOwner && isAnswer(each, email);
+      });
+      return [{ email, answer: answer ?? null }];
     });
-  }
-
-  private evidence(
-    kind: SelectionKind,
-    email: ConversationEmail,
-    future: readonly ConversationEmail[],
-  ): readonly ConversationEmail[] {
-    const { owner } = this;
-    const answer = future.find((each) => isAnswer(each, email) && (kind !== "needs-reply" || each.sender === owner));
-    if (kind !== "follow-up") return answer === undefined ? [] : [answer];
-    const second = future.find((each) => continues(each, email));
-    return second !== undefined && (answer === undefined || second.date < answer.date) ? [second] : [];
   }
 
   private laterThan(email: ConversationEmail): readonly ConversationEmail[] {
@@ -84,7 +72,7 @@ export class Conversations {
     return thread.slice(thread.indexOf(email) + 1);
   }
 
-  private candidatesFor(kind: SelectionKind): readonly ConversationEmail[] {
+  private candidatesFor(kind: MadeKind): readonly ConversationEmail[] {
     const known = this.candidates.get(kind);
     if (known !== undefined) return known;
     const { owner } = this;

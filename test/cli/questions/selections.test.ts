@@ -66,7 +66,7 @@ describe("tasks about the future of the demo's mailboxes", () => {
   });
 
   it.each([
-    ["--kind follow-up -o no.jsonl", 1, "Cannot make follow-up tasks"],
+    ["--kind needs-reply --after 2030-01-01 -o no.jsonl", 1, "Cannot make needs-reply tasks"],
     ["--kind needs-reply -o no.csv", 2, "expected a .jsonl file"],
     ["--kind actions --reply-days 3 -o no.jsonl", 2, "--reply-days does not apply to --kind actions"],
     ["--window-days 3 -o no.jsonl", 2, "--window-days does not apply to --kind answers"],
