@@ -390,7 +390,7 @@ describe("an eval file", () => {
     );
   });
 
-  it("are named after code files, whatever spelling these have", async () => {
+  it("take their names from code files, whatever spelling these have", async () => {
     write("a-b-c.ts", "export default () => ({ score: 1, reason: '' });");
     write("Größe (1).ts", "export default () => ({ score: 0, reason: '' });");
     write("1st.ts", "export default () => ({ score: 0, reason: '' });");
@@ -407,7 +407,7 @@ describe("an eval file", () => {
     );
   });
 
-  it("are named alike in Python", needs("sandbox"), async () => {
+  it("take their names from Python files in the same way", needs("sandbox"), async () => {
     write("my-check.py", "def eval_function(task, task_metadata, trace, ctx):\n    return 1.0\n");
     expect((await artE("evals add my-check.py")).stdout).toBe("my-check.py: my_check@1\n");
   });
