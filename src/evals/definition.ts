@@ -394,6 +394,6 @@ export function isCode(definition: EvalDefinition): definition is EvalOf<EvalLan
 }
 
 /** A `draft` is new, the `active` version scores runs, and a `retired` one no longer does. */
-const EVAL_STATUSES = ["draft", "active", "retired"] as const;
+export const EVAL_STATUSES = ["draft", "active", "retired"] as const;
 
 export type EvalStatus = (typeof EVAL_STATUSES)[number];

@@ -132,11 +132,13 @@ function inUse(db: Db, name: string): StoredEval {
 
 /** Lists all versions of all evals, optionally including retired ones. */
 export function describeEvals(withRetired: boolean, settings: AppSettings): Promise<DescribedEval[]> {
-  return withStore(settings, (db) =>
-    listEvals(db)
-      .filter(({ status }) => withRetired || status !== "retired")
-      .map((stored) => describeStored(db, stored)),
-  );
+  return withStore(settings, (db) => listDescribedEvals(db, withRetired));
+}
+
+export function listDescribedEvals(db: Db, withRetired: boolean): DescribedEval[] {
+  return listEvals(db)
+    .filter(({ status }) => withRetired || status !== "retired")
+    .map((stored) => describeStored(db, stored));
 }
 
 /** A version of an eval with all of its tests. */
@@ -168,9 +170,11 @@ export function useEvals(
   { names, ...options }: { readonly names: readonly string[] } & UseOptions,
   settings: AppSettings,
 ): Promise<readonly ActivatedEval[]> {
-  return withStore(settings, (db) =>
-    db.transaction(() => evalsToUse(db, names).map((stored) => activated(db, stored, options))).immediate(),
-  );
+  return withStore(settings, (db) => activateEvals(db, names, options));
+}
+
+export function activateEvals(db: Db, names: readonly string[], options: UseOptions): readonly ActivatedEval[] {
+  return db.transaction(() => evalsToUse(db, names).map((stored) => activated(db, stored, options))).immediate();
 }
 
 function evalsToUse(db: Db, names: readonly string[]): StoredEval[] {

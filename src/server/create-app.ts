@@ -25,6 +25,7 @@ import { openaiError, openaiRoutes } from "./openai/chat-completions.js";
 import { agentRoutes, versionRoutes } from "./routes/agents.js";
 import { chatRoutes } from "./routes/chats.js";
 import { errorAnalysisRoutes } from "./routes/error-analysis.js";
+import { evalRoutes } from "./routes/evals.js";
 import { corpusRoutes, mailRoutes, metaRoutes, sessionRoutes } from "./routes/mail.js";
 import { playgroundSessionRoutes } from "./routes/playground-sessions.js";
 import { runControlRoutes } from "./routes/run-control.js";
@@ -108,6 +109,7 @@ function servedRoutes(services: Services, reports: ReportLinks, streams: RunStre
     ...feedbackRoutes(services),
     ...labelRoutes(services),
     ...errorAnalysisRoutes(services),
+    ...evalRoutes(services),
     ...runRoutes(services),
     ...runControlRoutes(services),
     ...runStreamRoutes(services, streams),

@@ -2,7 +2,7 @@
 // document. Responses are not validated.
 import { z } from "@hono/zod-openapi";
 import { MODE_FIXES } from "../error-analysis/mode-fixes.js";
-import { LABEL_SOURCES } from "../evals/definition.js";
+import { EVAL_STATUSES, LABEL_SOURCES, THRESHOLD_NAMES } from "../evals/definition.js";
 import { drawnFromSchema, EVAL_LABELS, LABEL_DRAWS, probabilitySchema } from "../evals/labels.js";
 import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
 import { TOOL_RESULTS } from "../models/tool-results.js";
@@ -394,6 +394,46 @@ export const questionDetailsShape = z.strictObject({
 });
 
 export type QuestionDetailsJson = z.output<typeof questionDetailsShape>;
+
+export const evalListShape = z.strictObject({
+  evals: z.array(
+    z.strictObject({
+      id: z.string().meta({ description: "NAME@VERSION" }),
+      name: z.string(),
+      version: z.number().int(),
+      kind: z.string(),
+      reference: z.boolean().meta({ description: "Whether it needs the gold answer" }),
+      criterion: z.string(),
+      status: z.enum(EVAL_STATUSES),
+      validation: z.enum(["none", "stale", "passed", "rejected"]),
+      created_at: z.string(),
+      test: z
+        .strictObject({
+          mode: z.string().meta({ description: "Failure mode of the labels" }),
+          thresholds: z.enum(THRESHOLD_NAMES),
+          true_positive_rate: estimateSchema,
+          true_negative_rate: estimateSchema,
+          false_failures: z.number().int().meta({ description: "Number of good traces that it fails" }),
+          missed_failures: z.number().int().meta({ description: "Number of bad traces that it passes" }),
+          labels: z.record(z.string(), z.number().int()).meta({ description: "Number of labels by source" }),
+          rejections: z.array(z.string()),
+          tested_at: z.string(),
+        })
+        .nullable()
+        .meta({ description: "Newest test on held-out labels, or null" }),
+    }),
+  ),
+});
+
+export type EvalListJson = z.output<typeof evalListShape>;
+
+export type EvalLineJson = EvalListJson["evals"][number];
+
+export const activatedEvalShape = z.strictObject({
+  retired_version: z.number().int().nullable().meta({ description: "Former active version, or null" }),
+});
+
+export type ActivatedEvalJson = z.output<typeof activatedEvalShape>;
 
 export const errorShape = z
   .strictObject({

@@ -33,5 +33,6 @@ export function knownToolCalls(trace: ObservableTrace): number | null {
 
 /** Formats `3 turns`, or `unknown turns`. */
 export function turnsText(trace: ObservableTrace): string {
-  return `${observedWork(trace).modelCalls ? trace.turns.length : "unknown"} turns`;
+  const turns = observedWork(trace).modelCalls ? trace.turns.length : "unknown";
+  return `${turns} ${turns === 1 ? "turn" : "turns"}`;
 }

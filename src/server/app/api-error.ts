@@ -67,6 +67,7 @@ const CODES = new Map<string, ErrorCode>([
   ["agent_unknown", "NOT_FOUND"],
   ["tool_unknown", "NOT_FOUND"],
   ["trace_unknown", "NOT_FOUND"],
+  ["eval_unknown", "NOT_FOUND"],
   ["run_unknown", "NOT_FOUND"],
   ["session_unknown", "NOT_FOUND"],
   ["version_unknown", "NOT_FOUND"],

@@ -7,6 +7,7 @@ import { themeButton } from "../theme-button.js";
 import { get, pageScope } from "./api.js";
 import { chatView, continueSession } from "./chat.js";
 import { codeView } from "./code.js";
+import { evalList } from "./evals.js";
 import { labelList, labelView } from "./label.js";
 import { type Column, clipped, errorNotice, idLink, offsetPage, searchedList } from "./lists.js";
 import { modesView } from "./modes.js";
@@ -44,6 +45,7 @@ const SECTIONS: Readonly<Record<SectionName, Section>> = {
   label: { list: labelList, one: labelView },
   code: { list: (page, query, signal) => codeView(page, "latest", signal, query), one: codeView },
   modes: { list: modesView },
+  evals: { list: evalList },
   review: { list: (page, _, signal) => reviewView(page, null, signal), one: reviewView },
 };
 
@@ -75,7 +77,7 @@ async function showSection(): Promise<void> {
   try {
     const { list, one, report } = SECTIONS[name];
     const words = new URLSearchParams(query);
-    const decodedId = decodeURIComponent(id);
+    const decodedId = decoded(id);
     if (id === "") await list(page, words, signal);
     else if (report !== undefined) update = await report(page, decodedId, signal);
     else await (one === undefined ? list(page, words, signal) : one(page, decodedId, signal, words));
@@ -96,6 +98,15 @@ async function showSection(): Promise<void> {
   if (name === "chat") document.getElementById("question")?.focus();
   else main.focus({ preventScroll: true });
   restoreScroll(scrollPositions.get(entry) ?? 0, signal);
+}
+
+/** Returns an id from a URL. One that was truncated in the middle of a character is unknown as it is. */
+function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
 }
 
 /** Scrolls to a position as soon as the page is long enough, unless the user scrolls first. */

@@ -1,4 +1,5 @@
 // Repeating a stored task in the playground: its recorded settings, an editable prompt, and both answers side by side.
+import { counted } from "../../reports/figure-text.js";
 import type { RepeatJson, TraceDetailsJson } from "../../server/response-shapes.js";
 import { count, duration } from "../../text/format.js";
 import { type Child, h, scoreText, untrustedInline } from "../dom.js";
@@ -64,7 +65,7 @@ export function repeatPanel({ repeat, prompt, onPrompt, onEnd }: RepeatPanel): H
 function factsOf({ agent_version, base_url, settings }: RepeatJson): Fact[] {
   const { maxTurns, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice } = settings;
   const parameters = [
-    `${count(maxTurns)} turns`,
+    counted(maxTurns, "turn"),
     `${count(maxTokens)} tokens per reply`,
     temperature !== undefined && `temperature ${temperature}`,
     reasoningTokens !== undefined && `${count(reasoningTokens)} reasoning tokens`,

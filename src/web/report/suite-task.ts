@@ -1,4 +1,5 @@
 // What the dialog shows of a suite task: grade, effort, images, and results of machine tools.
+import { counted } from "../../reports/figure-text.js";
 import type { PictureView, ReportHead, TraceView } from "../../reports/report-data.js";
 import type { MachineResultView } from "../../reports/trace-view.js";
 import { count, duration } from "../../text/format.js";
@@ -26,7 +27,7 @@ function belowHeading(instruction: string): string {
 export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tasks: readonly Task[]): Child[] {
   const facts = factLine(
     stateWords(suite.state),
-    task.turns === null ? null : `${count(task.turns)} turns`,
+    task.turns === null ? null : counted(task.turns, "turn"),
     suite.toolCalls === null ? null : `${count(suite.toolCalls)} tool calls`,
     suite.actionNumber === null ? null : `${count(suite.actionNumber)} human actions`,
     duration(task.ms),

@@ -1,5 +1,6 @@
 // The dialog with one task: scores, time line, conversation and gold emails.
 import { compact } from "../../platform/optional-values.js";
+import { counted } from "../../reports/figure-text.js";
 import type { MailView, ReportHead, TraceView } from "../../reports/report-data.js";
 import { TIMELINE_WORDS } from "../../reports/trace-text.js";
 import { count, duration } from "../../text/format.js";
@@ -271,7 +272,7 @@ function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[], outco
     spaceWords(task.ending),
     // A task that asks for actions has no gold answer and no gold emails.
     task.gold === "" ? null : STAGE_WORDS[task.stage],
-    task.turns === null ? null : `${task.turns} turns`,
+    task.turns === null ? null : counted(task.turns, "turn"),
     duration(task.ms),
     task.costUsd === null ? null : costText(task.costUsd),
   );
