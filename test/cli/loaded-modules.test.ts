@@ -72,7 +72,7 @@ it.each([
   [`search ${MARCUS} Merriwell`, 215, /^(?:ajv|undici|re2js)$|^src\/sandbox\/|mcp/],
   [
     `run -a baseline --dataset ${QUESTIONS} -l 1`,
-    560,
+    570,
     /^undici$|genai-prices|dockerfile-ast|smol-toml|openai|anthropic/,
   ],
   ["suite list --help", 220, /better-sqlite3|^src\/sandbox\//],

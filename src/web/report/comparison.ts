@@ -128,7 +128,8 @@ function coverageText(
 
 /**
  * The runs' answers to a task, side by side. Words that differ from the first answer are marked (with two answers, in
- * both), except in a good answer. `tasks` contains one task per run. `shown` is the task whose conversation is shown, and the others are links.
+ * both), except in a good answer. `tasks` contains one task per run. `shown` is the task whose conversation is shown,
+ * and the others are links.
  */
 export function answerColumns(
   tasks: readonly Task[],
