@@ -146,7 +146,7 @@ function madeSelectionsText(made: MadeSelections): string {
       ["Written", output],
     ]),
     "",
-    `Next: ${commandLine`art-e run --agent mail-rules --dataset ${output} --limit 0`}`,
+    `Next: ${commandLine`art-e questions check ${output}`}`,
   ].join("\n");
 }
 
