@@ -50,15 +50,16 @@ export function isShallow(value: unknown): boolean {
   return false;
 }
 
-/** Maximum number of braces to try, because each can require a scan of the rest of the text. */
-const MAX_BRACES = 200;
+/** Maximum number of characters to scan, because each brace can require a scan of the rest of the text. */
+const MAX_SCANNED = 16_000_000;
 
 /** Returns the outermost JSON objects in a text, in order. Skips everything else. */
 export function jsonObjectsIn(text: string): JsonObject[] {
   const objects: JsonObject[] = [];
   let at = text.indexOf("{");
-  for (let attempts = 0; at !== -1 && attempts < MAX_BRACES; attempts++) {
+  for (let scanned = 0; at !== -1 && scanned < MAX_SCANNED; ) {
     const end = closingBrace(text, at);
+    scanned += (end === -1 ? text.length : end) - at;
     const value =
       end === -1 ? null : (parseJsonOrNull(text.slice(at, end + 1)) ?? parsePythonOrNull(text.slice(at, end + 1)));
     if (isJsonObject(value) && isShallow(value)) objects.push(value);
@@ -116,16 +117,27 @@ function closingBrace(text: string, start: number): number {
     if (quote !== 0) {
       if (code === BACKSLASH) i++;
       else if (code === quote && (code === QUOTE || isClosingQuote(text, i))) quote = 0;
-    } else if (code === QUOTE || (code === APOSTROPHE && !/\w/.test(text.charAt(i - 1)))) quote = code;
+    } else if (code === QUOTE || (code === APOSTROPHE && !isWordCharacter(text.charCodeAt(i - 1)))) quote = code;
     else if (code === BRACE) depth++;
     else if (code === BRACE + 2 && --depth === 0) return i;
   }
   return -1;
 }
 
-/** Like `CLOSING_QUOTE`. Nothing after the quote closes it, too. */
+/** Like `CLOSING_QUOTE`. Nothing after the quote closes it, too. Works on codes, because it runs for every quote. */
 function isClosingQuote(text: string, at: number): boolean {
-  return ",:}])".includes(text.charAt(at + 1).trim() || text.charAt(at + 2));
+  const next = text.charCodeAt(at + 1);
+  const code = next === SPACE || next === LINE_FEED ? text.charCodeAt(at + 2) : next;
+  return Number.isNaN(code) || CLOSERS.has(code);
+}
+
+const SPACE = 0x20;
+const LINE_FEED = 0x0a;
+const CLOSERS: ReadonlySet<number> = new Set([...",:}])"].map((closer) => closer.charCodeAt(0)));
+
+function isWordCharacter(code: number): boolean {
+  const lower = code | 0x20;
+  return (lower >= 0x61 && lower <= 0x7a) || (code >= 0x30 && code <= 0x39) || code === 0x5f;
 }
 
 /** Checks the depth before z.json(), which is recursive. */

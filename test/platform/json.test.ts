@@ -17,7 +17,11 @@ describe("jsonObjectsIn", () => {
     expect(jsonObjectsIn(text)).toEqual(expected);
   });
 
-  it("finds nothing in a megabyte of braces", () => {
-    expect(jsonObjectsIn("{".repeat(1_000_000))).toEqual([]);
+  it.each(["{", "{'"])("finds nothing in a megabyte of %s", (braces) => {
+    expect(jsonObjectsIn(braces.repeat(1_000_000 / braces.length))).toEqual([]);
+  });
+
+  it("finds an object after a thousand unclosed braces", () => {
+    expect(jsonObjectsIn(`${"{".repeat(1_000)} {"a": 1}`)).toEqual([{ a: 1 }]);
   });
 });
