@@ -55,9 +55,9 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
       code: 2,
       stderr: expect.stringContaining("Cannot read the eval other.py: eval_function with four parameters is missing."),
     });
-    write("bad-name.py", SHORT);
-    expect((await artE("evals add bad-name.py")).stderr).toContain(
-      "Cannot read the eval bad-name.py: name: expected lowercase",
+    write("2-short.py", SHORT);
+    expect((await artE("evals add 2-short.py")).stderr).toContain(
+      "Cannot read the eval 2-short.py: the file name cannot be an eval's name, which starts with a letter",
     );
   });
 
