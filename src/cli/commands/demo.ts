@@ -1,4 +1,5 @@
 // The command `demo`: a first run over bundled mail.
+import { readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
@@ -70,7 +71,7 @@ export const demoCommand = defineCommand(
       BenchmarkResult & { readonly output: string | null; readonly db: string },
     ];
     if (settings.json) out.result({ import: imported, run, files }, () => "");
-    out.note(explainedFigures(run));
+    out.note(explainedFigures(JSON.parse(await readFile(files.results, "utf8"))));
     out.note(nextSteps(files));
     return code;
   },
