@@ -2,6 +2,8 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { saveNote } from "../../src/error-analysis/coding.js";
 import { changeModes } from "../../src/error-analysis/modes.js";
+import { BY_PERSON, type EvalDraft } from "../../src/evals/definition.js";
+import { saveDraft } from "../../src/evals/store.js";
 import type { JsonValue } from "../../src/platform/json.js";
 import { addRunTags, setRunName, setRunNote } from "../../src/traces/runs-store.js";
 import type { QuestionTrace } from "../../src/traces/trace.js";
@@ -47,6 +49,15 @@ interface Shown {
   readonly links: readonly string[];
   readonly taken: boolean;
 }
+
+const EVAL: EvalDraft = {
+  name: "short_answer",
+  kind: "assertions",
+  reference: false,
+  criterion: HOSTILE,
+  answer: { all: [{ lacks: HOSTILE }] },
+  origin: BY_PERSON,
+};
 
 const LOOK = `
   for (const details of document.querySelectorAll("details")) details.open = true;
@@ -94,6 +105,7 @@ describe("names with markup", { ...needs("browser"), timeout: 60_000 }, () => {
     const traceId = "trace_run_a_1";
     saveNote(db, { traceId, note: HOSTILE, annotator: HOSTILE, isRepeat: false, drawnFrom: 5, probability: null });
     changeModes(db, { action: "assign", mode: "wrong_year", notes: [HOSTILE] });
+    saveDraft(db, EVAL, "2026-01-01T00:00:00.000Z");
     const chat = { ...says("How much are the dues?"), variables: { inbox_address: MARCUS } };
     const events = await eventsOf(await openChat(demo.url, "baseline", chat));
     ids.SESSION = events.find(({ type }) => type === "session-info").sessionId;
