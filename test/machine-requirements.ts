@@ -59,6 +59,7 @@ export function slow(options: { skip?: boolean; tags?: readonly Need[] } = {}): 
  * Options of a test or a suite that is skipped if a requirement is missing. The tag names the requirement for the
  * report.
  */
-export function needs(need: Need, isThere = THERE[need]?.() ?? false): { skip: boolean; tags: Need[] } {
+export function needs(need: Need, isThere = THERE[need]?.()): { skip: boolean; tags: Need[] } {
+  if (isThere === undefined) throw new Error(`only a test can tell whether ${need} is there`);
   return { skip: !isThere, tags: [need] };
 }

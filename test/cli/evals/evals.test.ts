@@ -1,7 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Database } from "../../../src/store/sqlite.js";
-import { needs } from "../../machine-requirements.js";
 import { jsonLines, QUESTIONS, workFolder } from "../art-e.js";
 import { jsonOf } from "./json-output.js";
 
@@ -405,11 +404,6 @@ describe("an eval file", () => {
     expect((await artE("evals add 1st.ts")).stderr).toMatch(
       "Cannot read the eval 1st.ts: the file name cannot be an eval's name, which starts with a letter",
     );
-  });
-
-  it("take their names from Python files in the same way", needs("sandbox"), async () => {
-    write("my-check.py", "def eval_function(task, task_metadata, trace, ctx):\n    return 1.0\n");
-    expect((await artE("evals add my-check.py")).stdout).toBe("my-check.py: my_check@1\n");
   });
 
   it("can contain TypeScript, tested and exported like other evals", async () => {
