@@ -53,10 +53,19 @@ const framesOf = (format: WireFormat, reply: StreamedReply) => {
 };
 
 /** Opens a model on a provider that plays the scripts. */
-async function start(format: WireFormat, ...scripts: (StreamScript | PlainScript)[]): Promise<Model> {
+function start(format: WireFormat, ...scripts: (StreamScript | PlainScript)[]): Promise<Model> {
+  return startWithin(20_000, format, ...scripts);
+}
+
+/** Starts a model whose calls may take `timeoutMs` milliseconds. */
+async function startWithin(
+  timeoutMs: number,
+  format: WireFormat,
+  ...scripts: (StreamScript | PlainScript)[]
+): Promise<Model> {
   provider = await startStreamingProvider(scripts);
   const { name, wireApi } = modelOver(format, "fake-1");
-  const connection = { apiKey: KEY, baseUrl: provider.baseUrl(format), wireApi, timeoutMs: 20_000 };
+  const connection = { apiKey: KEY, baseUrl: provider.baseUrl(format), wireApi, timeoutMs };
   return resolveModel(name, connection, { attempts: 3, baseMs: 1, maxMs: 2, totalMs: 60_000, random: () => 0.5 });
 }
 
@@ -293,12 +302,13 @@ describe("a stream without an end", () => {
   ];
   const ENDS = "ends at the limit, in linear time (%s)";
   // Seconds on an idle machine. In quadratic time, 64 MB would take hours.
-  const timeout = 90_000;
+  const timeout = 240_000;
   it.each(FRAMES.slice(0, 2))(ENDS, { timeout }, expectEnd);
   it.each(FRAMES.slice(2))(ENDS, { tags: ["slow"], timeout }, expectEnd);
 
   async function expectEnd(_: string, frame: string): Promise<void> {
-    const model = await start("openai-chat", { frames: [part({ content: "Yes: " }), frame], ending: "repeat" });
+    const script: StreamScript = { frames: [part({ content: "Yes: " }), frame], ending: "repeat" };
+    const model = await startWithin(timeout, "openai-chat", script);
     const onDelta = () => {};
     await expect(model.complete({ ...REQUEST, onDelta }, never)).rejects.toThrow(
       "the reply stream is larger than 64 MB",
