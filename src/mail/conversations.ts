@@ -1,7 +1,7 @@
 // A mailbox as conversations: which email answers which, and from when on its text can be read.
 import type { Db } from "../store/open-store.js";
 import { openAddressBook } from "./address-book.js";
-import { type Email, ownText } from "./email.js";
+import { type Email, ownText, recipientsOf } from "./email.js";
 import { openMailLookup } from "./mail-lookup.js";
 import { isForward } from "./subject.js";
 
@@ -29,10 +29,6 @@ export function readConversations(db: Db, address: string): readonly Conversatio
     const mail = get(all[0] ?? "");
     return mail === null || mail.date === null ? [] : [{ ...mail, date: mail.date, threadId, ids: all }];
   });
-}
-
-export function recipientsOf({ to, cc, bcc }: Pick<Email, "to" | "cc" | "bcc">): readonly string[] {
-  return [...to, ...cc, ...bcc];
 }
 
 /**

@@ -119,6 +119,11 @@ export function ownText(body: string): string {
   return mayQuote ? withoutQuotations(body) : body.trim();
 }
 
+/** Returns the addresses in To, Cc and Bcc. One can occur several times. */
+export function recipientsOf({ to, cc, bcc }: Pick<Email, "to" | "cc" | "bcc">): readonly string[] {
+  return [...to, ...cc, ...bcc];
+}
+
 /** Removes the angle brackets from a Message-ID. Both spellings are in use. */
 export function bareMessageId(messageId: string): string {
   return messageId.trim().replace(/^<|>$/g, "");

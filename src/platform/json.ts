@@ -127,12 +127,12 @@ function closingBrace(text: string, start: number): number {
 /** Like `CLOSING_QUOTE`. Nothing after the quote closes it, too. Works on codes, because it runs for every quote. */
 function isClosingQuote(text: string, at: number): boolean {
   const next = text.charCodeAt(at + 1);
-  const code = next === SPACE || next === LINE_FEED ? text.charCodeAt(at + 2) : next;
+  const code = next <= SPACE ? text.charCodeAt(at + 2) : next;
   return Number.isNaN(code) || CLOSERS.has(code);
 }
 
+/** The highest code of the white space that models write. */
 const SPACE = 0x20;
-const LINE_FEED = 0x0a;
 const CLOSERS: ReadonlySet<number> = new Set([...",:}])"].map((closer) => closer.charCodeAt(0)));
 
 function isWordCharacter(code: number): boolean {

@@ -8,11 +8,11 @@ import { ModelError } from "../models/model.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { JUDGE_CONCURRENCY } from "../scoring/judge-settings.js";
 import { type Db, withStore } from "../store/open-store.js";
-import type { Question } from "../tasks/question.js";
+import type { Question, SelectionTask } from "../tasks/question.js";
 import { count } from "../text/format.js";
 import { checkByModel, UNREADABLE_REPLY } from "./check-questions/check-by-model.js";
 import { type Checker, checkGold } from "./check-questions/check-by-rules.js";
-import { type SelectionTask, selectionChecker } from "./check-questions/check-selection.js";
+import { selectionChecker } from "./check-questions/check-selection.js";
 import { loadDataset, type QuestionOptions, requireAnswers, select } from "./dataset.js";
 import { callOrFailure, FailureStreak } from "./make-questions/draft-questions.js";
 import {

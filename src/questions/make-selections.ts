@@ -1,12 +1,13 @@
 // `art-e questions make --kind needs-reply|waiting-for`: makes tasks whose gold is the mailbox's own future.
 // A task is set on a day. The emails that somebody answers later are right, and the agent never sees the answers.
-
 import { type ConversationEmail, firstReadable, readConversations } from "../mail/conversations.js";
 import { endOfDay } from "../mail/date-range.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
+import { definedProperties } from "../platform/optional-values.js";
+import { NamedCounts } from "../statistics/intervals.js";
 import { type Db, withStore } from "../store/open-store.js";
-import type { Question } from "../tasks/question.js";
+import type { SelectionTask } from "../tasks/question.js";
 import type { MadeKind } from "../tasks/selection.js";
 import { count } from "../text/format.js";
 import { addDays } from "../text/utc-day.js";
@@ -43,7 +44,7 @@ export interface MadeSelections {
   readonly isShort: boolean;
 }
 
-type SelectionTask = Omit<Question, "id"> & Required<Pick<Question, "select">>;
+type MadeTask = Omit<SelectionTask, "id">;
 
 /** Writes the dataset. Throws a UserError if the mail gives no task with a right email. */
 export function makeSelections(
@@ -75,7 +76,7 @@ export function makeSelections(
   });
 }
 
-function noTasks(kind: MadeKind, byInbox: readonly (readonly SelectionTask[])[]): UserError {
+function noTasks(kind: MadeKind, byInbox: readonly (readonly MadeTask[])[]): UserError {
   const days = byInbox.flat().length;
   return new UserError(
     "selections_not_made",
@@ -113,15 +114,15 @@ export function tasksOf(
   kind: MadeKind,
   owner: string,
   emails: readonly ConversationEmail[],
-  options: Pick<MakeSelectionsOptions, "windowDays" | "replyDays" | "after" | "before">,
-): { readonly tasks: readonly SelectionTask[]; readonly leaks: number } {
-  const { windowDays, replyDays } = { ...SELECTION_PERIODS[kind], ...definedPeriods(options) };
+  { after, before, ...periods }: Pick<MakeSelectionsOptions, "windowDays" | "replyDays" | "after" | "before">,
+): { readonly tasks: readonly MadeTask[]; readonly leaks: number } {
+  const { windowDays, replyDays } = { ...SELECTION_PERIODS[kind], ...definedProperties(periods) };
   const conversations = new Conversations(owner, emails);
   const readableFrom = firstReadable(emails);
-  const tasks = new Map<string, SelectionTask>();
+  const tasks = new Map<string, MadeTask>();
   let leaks = 0;
   for (const day of coveredDays(kind, owner, emails, { windowDays, replyDays })) {
-    if ((options.after ?? day) > day || (options.before ?? "9999") <= day) continue;
+    if ((after ?? day) > day || (before ?? "9999") <= day) continue;
     const open = conversations.open(kind, { day, windowDays, replyDays });
     if (open.length === 0 || open.length > MAX_OPEN) continue;
     const right = open.flatMap(({ email, answer }) => (answer === null ? [] : [{ email, answer }]));
@@ -146,10 +147,6 @@ export function tasksOf(
   return { tasks: [...tasks.values()], leaks };
 }
 
-function definedPeriods({ windowDays, replyDays }: Pick<MakeSelectionsOptions, "windowDays" | "replyDays">) {
-  return { ...(windowDays === undefined ? {} : { windowDays }), ...(replyDays === undefined ? {} : { replyDays }) };
-}
-
 const QUESTIONS: Readonly<Record<MadeKind, (from: string, until: string) => string>> = {
   "needs-reply": (from, until) =>
     `Which emails that I received since ${from} and have not answered yet will I answer by ${until}?`,
@@ -170,30 +167,31 @@ function* coveredDays(
   emails: readonly ConversationEmail[],
   { windowDays, replyDays }: Pick<TaskDay, "windowDays" | "replyDays">,
 ): Generator<string> {
-  const isOwn = ({ sender }: ConversationEmail) => sender === owner;
-  const isCovered = (from: string, to: string) => {
-    const within = emails.filter(({ date }) => date >= from && date < endOfDay(to));
-    const own = within.filter(isOwn).length;
-    return kind === "needs-reply" ? own > 0 : within.length - own >= own;
+  const perDay = { own: new NamedCounts(), received: new NamedCounts() };
+  for (const { date, sender } of emails) perDay[sender === owner ? "own" : "received"].add(date.slice(0, 10));
+  const [own, received] = [perDay.own.counts, perDay.received.counts];
+  const isCovered = (first: string, days: number) => {
+    const period = Array.from({ length: days }, (_, i) => addDays(first, i));
+    const countIn = (counts: typeof own) => period.reduce((sum, day) => sum + (counts[day] ?? 0), 0);
+    return kind === "needs-reply" ? countIn(own) > 0 : countIn(received) >= countIn(own);
   };
   let next = "";
-  for (const { date } of emails.filter(isOwn)) {
-    // The days whose window contains this email.
+  for (const ownDay of Object.keys(own)) {
+    // The days whose window contains an email of this day.
     for (let i = 0; i < windowDays; i++) {
-      const day = addDays(date.slice(0, 10), i);
+      const day = addDays(ownDay, i);
       if (day <= next) continue;
       next = day;
-      const before = addDays(day, 1 - windowDays);
-      if (isCovered(before, day) && isCovered(addDays(day, 1), addDays(day, replyDays))) yield day;
+      if (isCovered(addDays(day, 1 - windowDays), windowDays) && isCovered(addDays(day, 1), replyDays)) yield day;
     }
   }
 }
 
 /** Chooses tasks from the mailboxes in turn. A shuffle by seed decides the order within a mailbox. */
 function chooseTasks(
-  byInbox: readonly (readonly SelectionTask[])[],
+  byInbox: readonly (readonly MadeTask[])[],
   { number, seed, unanswerable }: MakeSelectionsOptions,
-): readonly SelectionTask[] {
+): readonly MadeTask[] {
   const inTurn = (isEmpty: boolean) => {
     const lists = byInbox.map((tasks, i) =>
       shuffled(

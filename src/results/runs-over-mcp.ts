@@ -180,9 +180,7 @@ async function tablesOfRuns(runs: readonly string[], context: AppContext, withMa
     const records = rows.map((line) => JSON.parse(line) as JsonObject);
     insertRows(tables, table, withMail ? records : records.map(({ result: _, ...record }) => record));
   }
-  const labels = await withStore(context.settings, (db) =>
-    [OVERALL, ...listCriteria(db).map(({ name }) => name)].flatMap((criterion) => allLabels(db, criterion)),
-  );
+  const labels = await withStore(context.settings, (db) => listCriteria(db).flatMap(({ name }) => allLabels(db, name)));
   insertRows(tables, "labels", JSON.parse(JSON.stringify(labels)) as JsonObject[]);
   return tables;
 }

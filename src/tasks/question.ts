@@ -177,6 +177,9 @@ export function askedFor({ goal, select }: Pick<Question, "goal" | "select">): A
   return goal !== undefined ? "actions" : select !== undefined ? "emails" : "answer";
 }
 
+/** A task that asks for emails. */
+export type SelectionTask = Question & Required<Pick<Question, "select">>;
+
 /** Returns the emails that a right answer rests on, or that are to be selected. Copies are left out. */
 export function goldEmailsOf({ message_ids, select }: Pick<Question, "message_ids" | "select">): readonly string[] {
   return select?.emails.flatMap((email) => email.message_ids.slice(0, 1)) ?? message_ids;

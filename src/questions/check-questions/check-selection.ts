@@ -2,12 +2,10 @@
 // contains the later emails that prove it.
 import { type ConversationEmail, firstReadable } from "../../mail/conversations.js";
 import { endOfDay } from "../../mail/date-range.js";
-import type { Question } from "../../tasks/question.js";
+import type { SelectionTask } from "../../tasks/question.js";
 import { addDays } from "../../text/utc-day.js";
 import { longestSharedPhrase, PHRASE_WORDS } from "../make-questions/usable-mail.js";
 import type { QuestionCheck } from "../provenance.js";
-
-export type SelectionTask = Question & Required<Pick<Question, "select">>;
 
 /** Returns the check of tasks about one mailbox, whose emails are in the order of their dates. */
 export function selectionChecker(emails: readonly ConversationEmail[]): (task: SelectionTask) => QuestionCheck {

@@ -1,6 +1,6 @@
 // The kinds of tasks that ask for actions. Each makes one task from the emails of a mailbox, with a goal that follows
 // from the emails by a rule that the task states. A task never depends on an opinion.
-import type { Email } from "../../mail/email.js";
+import { type Email, recipientsOf } from "../../mail/email.js";
 import { plainSubject } from "../../mail/subject.js";
 import { NO_GOAL } from "../../scoring/goal-match.js";
 import type { Goal, OutgoingEmail, WantedEmail } from "../../tasks/mailbox-changes.js";
@@ -351,10 +351,6 @@ function correspondent({ emails, owner, random }: ActionMailbox): string | null 
 
 function everyoneOn(email: DatedEmail, owner: string): string[] {
   return [...new Set([email.sender, ...recipientsOf(email)])].filter((address) => address !== owner);
-}
-
-function recipientsOf({ to, cc, bcc }: DatedEmail): string[] {
-  return [...to, ...cc, ...bcc];
 }
 
 function isReceived(email: DatedEmail, owner: string): boolean {

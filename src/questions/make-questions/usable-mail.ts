@@ -1,6 +1,6 @@
 // Chooses the mail that questions are made from, and keeps the questions varied by avoiding near-duplicates and using a
 // stratified order.
-import { type Email, ownText } from "../../mail/email.js";
+import { type Email, ownText, recipientsOf } from "../../mail/email.js";
 import { openMailboxListing, questionQuery } from "../../mail/mail-lookup.js";
 import { type Mailboxes, openMailboxes } from "../../mail/mailboxes.js";
 import { commandLine, didYouMean } from "../../platform/command-line.js";
@@ -241,8 +241,9 @@ function unusableReason(mail: Email, seen: Set<string>, minChars: number): Unusa
   return null;
 }
 
-export function isNewsletter({ sender, to, cc, bcc, body }: Email): boolean {
-  const recipients = [...to, ...cc, ...bcc];
+export function isNewsletter(email: Email): boolean {
+  const { sender, body } = email;
+  const recipients = recipientsOf(email);
   return (
     recipients.length > MAX_RECIPIENTS ||
     recipients.some((address) => MASS_RECIPIENT.test(address)) ||

@@ -1,9 +1,8 @@
 // The rules of tasks about the future of a mailbox: which emails are open on a day, and which later email closes one.
 // They see one list of emails and no database.
-
-import { type ConversationEmail, isAnswer, recipientsOf } from "../../mail/conversations.js";
+import { type ConversationEmail, isAnswer } from "../../mail/conversations.js";
 import { endOfDay } from "../../mail/date-range.js";
-import { ownText } from "../../mail/email.js";
+import { ownText, recipientsOf } from "../../mail/email.js";
 import type { MadeKind } from "../../tasks/selection.js";
 import { addDays } from "../../text/utc-day.js";
 import { isNewsletter } from "../make-questions/usable-mail.js";

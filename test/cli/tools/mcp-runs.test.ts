@@ -81,6 +81,9 @@ describe("art-e mcp --runs", () => {
   it("answers SQL over the labels of all modes", async () => {
     write("mode.jsonl", readFileSync(join(ROOT, "fixtures/demo/labels.jsonl")));
     expect(await artE("evals label --from mode.jsonl --mode vague")).toMatchObject({ code: 0 });
+    const { labels } = await call("list_labels");
+    const perMode = await call("query", { sql: "SELECT count(*) AS n FROM labels GROUP BY criterion" });
+    expect(perMode.rows).toEqual([{ n: labels.length }, { n: labels.length }]);
     const { rows } = await call("query", { sql: "SELECT DISTINCT criterion FROM labels ORDER BY 1" });
     expect(rows).toEqual([{ criterion: "overall" }, { criterion: "vague" }]);
   });
