@@ -122,8 +122,8 @@ export class PassTally {
 
 /**
  * Returns the agreement from an eval's newest test and the drawn labels of its criterion, for correcting a rate. Uses
- * the version recorded for the run, otherwise the active version. Throws a UserError if it has no test, or if the
- * test's labels have changed.
+ * the version recorded for the run, otherwise the active version. Throws a UserError if it was never tested, or
+ * if the test's labels have changed.
  */
 export function agreementFor(db: Db, score: ValidatedScore, run: ScoredRun | null): MeasuredErrors {
   const active = run === null && score !== JUDGED ? activeEval(db, evalOfScore(score)) : null;

@@ -1,4 +1,4 @@
-// A mailbox as conversations: which email answers which, and from when on its text can be read.
+// The emails of a mailbox with their threads: which email answers which, and when a text could first be read.
 import type { Db } from "../store/open-store.js";
 import { openAddressBook } from "./address-book.js";
 import { type Email, ownText, recipientsOf } from "./email.js";
@@ -8,7 +8,7 @@ import { isForward } from "./subject.js";
 export interface ConversationEmail extends Email {
   readonly date: string;
   readonly threadId: number;
-  /** All Message-IDs of the email and its copies. */
+  /** Message-IDs of the email and its copies. */
   readonly ids: readonly string[];
 }
 
@@ -46,7 +46,7 @@ function quotes(later: ConversationEmail, email: ConversationEmail): boolean {
   return opening !== null && wordsOf(later.body).join(" ").includes(opening);
 }
 
-/** Words at the beginning of a text by which it is recognized in another email. Shorter texts occur everywhere. */
+/** A text is recognized in another email by this many first words. Shorter texts occur everywhere. */
 const OPENING_WORDS = 8;
 
 /** Returns the first words of an email's own text, or null if it is too short to be recognized. */
@@ -61,8 +61,8 @@ function wordsOf(text: string): string[] {
 }
 
 /**
- * Returns the date from which on the beginning of an email's text can be read in a mailbox. It can be before the
- * email's own date, because a forwarded chain or a copy can have a wrong one. The time is linear.
+ * Returns the date of the first email of a mailbox that contains the first words of an email's text. It can be before
+ * the email's own date, because a forwarded chain or a copy can have a wrong one. The time is linear.
  * @param emails of the mailbox, oldest first
  */
 export function firstReadable(emails: readonly ConversationEmail[]): (email: ConversationEmail) => string {

@@ -43,7 +43,7 @@ export interface MailLookup {
   isVisible(mail: Pick<StoredMail, "mailId" | "date">, inboxId: number | "all", cutoff: string | null): boolean;
   /** Returns the same id for all Message-IDs of an email. Returns an unknown id unchanged. */
   canonicalId(messageId: string): string;
-  /** Returns all Message-IDs of an email, the given one first. */
+  /** Returns the Message-IDs of an email and its copies, starting with the one passed. */
   copies(messageId: string): string[];
 }
 

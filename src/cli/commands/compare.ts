@@ -36,7 +36,7 @@ export const compareCommand = defineCommand(
       throw new UserError(
         "runs_missing",
         "compare: a baseline is required.",
-        "Pass an earlier run, with which the newest run is compared, or add --published.",
+        "Pass an earlier run to compare the newest run with it, or add --published.",
       );
     }
     const runs = isAlone ? [...flags.runs, "latest"] : flags.runs;

@@ -142,7 +142,7 @@ function madeSelectionsText(made: MadeSelections): string {
       ["Mailboxes", `${count(mailboxes)}, ${count(usedMailboxes)} of them with tasks`],
       ["Tasks", count(tasks) + (isShort ? " (no more can be made from the mail)" : "")],
       ["Right emails", `${count(rightEmails)} different ones; none in ${count(empty)} of the tasks`],
-      ["Left out", `${count(leaks)} days on which the later email could be read`],
+      ["Left out", `${count(leaks)} days, because the agent could read the later email`],
       ["Written", output],
     ]),
     "",
@@ -205,10 +205,10 @@ const checkerShape = {
 /** Flags for tasks about the future of a mailbox. */
 const selectionShape = {
   windowDays: wholeNumber(1, 365).optional().meta({
-    description: "Days up to the date of a task whose emails count [default: 7 for needs-reply, otherwise 14]",
+    description: "Days up to the date of a task. Their emails count [default: 7 for needs-reply, otherwise 14]",
   }),
   replyDays: wholeNumber(1, 365).optional().meta({
-    description: "Days after the date of a task in which later emails count [default: 7 for needs-reply, otherwise 14]",
+    description: "Days after the date of a task. Their emails decide [default: 7 for needs-reply, otherwise 14]",
   }),
   after: day.optional().meta({ description: "Only tasks on or after this date" }),
   before: day.optional().meta({ description: "Only tasks before this date" }),

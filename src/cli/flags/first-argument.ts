@@ -95,9 +95,9 @@ function severalRuns(words: readonly string[], flag: readonly string[]): Argv {
 }
 
 /**
- * Assigns the words to the first argument and those after it, or only to those if the flag is given or a word is
- * missing: `runs rename nightly` names the newest run. With --remove, the only word of `runs rename` is the run. Words
- * after a mailbox stay together with it: only the database can tell whether the first one is a mailbox
+ * Assigns the words to the first argument and the later ones. The first argument gets no word if its flag is given or
+ * a word is missing: `runs rename nightly` names the newest run. With --remove, the only word of `runs rename` is the
+ * run. Words after a mailbox stay together with it, because the database decides whether the first word is a mailbox
  * (`mailboxAndWords`).
  */
 function firstAndOthers(

@@ -72,7 +72,7 @@ const NO_NAMES_HASH = 0;
 const NO_REFERENCES: readonly string[] = [];
 
 /**
- * Returns a checksum of 32 bits, plus 1. It only tells the copies of one email apart. Cryptographic hashes would take
+ * Returns a checksum of 32 bits, plus 1. It only distinguishes copies of one email. Cryptographic hashes would take
  * 2% of an import.
  */
 function hashNames({ names, addresses, lists }: HeaderNames): number {
