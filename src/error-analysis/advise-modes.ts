@@ -62,7 +62,8 @@ export async function adviseModes(
   return { advice, pass };
 }
 
-function allModes(db: Db): AdvisedMode[] {
+/** Returns the modes with notes, the most frequent first, and then those that traces were labeled for directly. */
+export function allModes(db: Db): AdvisedMode[] {
   const { modes } = readTaxonomy(db, null);
   const direct = listCriteria(db).filter(
     ({ name, labeled }) => labeled > 0 && !modes.some((mode) => mode.name === name),

@@ -147,17 +147,18 @@ interface EvalHistory {
   readonly tests: readonly StoredEvalTest[];
 }
 
+type EvalWithHistory = DescribedEval & { readonly history: readonly EvalHistory[] };
+
 /** Returns one version, and all versions of the same name. */
-export function describeEval(
-  name: string,
-  settings: AppSettings,
-): Promise<DescribedEval & { readonly history: readonly EvalHistory[] }> {
-  return withStore(settings, (db) => {
-    const stored = getEval(db, name);
-    const versions = listEvals(db, stored.definition.name);
-    const history = versions.map((version) => ({ stored: version, tests: allTests(db, version) }));
-    return { ...describeStored(db, stored), history };
-  });
+export function describeEval(name: string, settings: AppSettings): Promise<EvalWithHistory> {
+  return withStore(settings, (db) => evalWithHistory(db, name));
+}
+
+export function evalWithHistory(db: Db, name: string): EvalWithHistory {
+  const stored = getEval(db, name);
+  const versions = listEvals(db, stored.definition.name);
+  const history = versions.map((version) => ({ stored: version, tests: allTests(db, version) }));
+  return { ...describeStored(db, stored), history };
 }
 
 /** Returns a version with its newest test. */

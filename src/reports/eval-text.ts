@@ -106,6 +106,19 @@ export function evalHistoryText(
   versions: readonly EvalVersion[],
   readable: (definition: StoredEval["definition"]) => string,
 ): string {
+  return evalHistory(versions, readable)
+    .flatMap(({ at, lines: [first = "", ...rest] }) => [
+      `${at.slice(0, 16).replace("T", " ")}  ${first}`,
+      ...rest.map((line) => `    ${line}`),
+    ])
+    .join("\n");
+}
+
+/** Returns the creations and tests of an eval's versions in chronological order, each with its details. */
+export function evalHistory(
+  versions: readonly EvalVersion[],
+  readable: (definition: StoredEval["definition"]) => string,
+): { readonly at: string; readonly lines: readonly string[] }[] {
   const events = versions.flatMap(({ stored, tests }, i) => {
     const { version, origin } = stored.definition;
     const before = versions[i - 1]?.stored.definition;
@@ -121,13 +134,7 @@ export function evalHistoryText(
       })),
     ];
   });
-  return events
-    .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
-    .flatMap(({ at, lines: [first = "", ...rest] }) => [
-      `${at.slice(0, 16).replace("T", " ")}  ${first}`,
-      ...rest.map((line) => `    ${line}`),
-    ])
-    .join("\n");
+  return events.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
 }
 
 function testLine(

@@ -114,42 +114,59 @@ export function adviceText(advice: readonly ModeAdvice[], pass: CodingPass | nul
 }
 
 function adviceLines(advice: ModeAdvice, pass: CodingPass | null, verbose: boolean): string[] {
-  const { name, traces, rate, sentence } = advice.mode;
+  const { name, traces, rate } = advice.mode;
+  const [first = "", ...others] = adviceSentences(advice, pass).map((sentence) => `  ${sentence}`);
+  const templates = "templates" in advice ? advice.templates : [];
+  const chosen = chosenTemplates(templates);
+  return [
+    headLine(name, traces, rate),
+    first,
+    ...(chosen.length > 0 ? indented(templateTable(chosen, verbose)) : []),
+    ...others,
+    ...(verbose && templates.length > 0 ? ["  Not chosen:", ...rejectedLines(templates)] : []),
+  ];
+}
+
+/** What a mode needs and why, without the table of the chosen templates. */
+export function adviceSentences(advice: ModeAdvice, pass: CodingPass | null): string[] {
+  const { name, rate, sentence } = advice.mode;
   if (advice.kind === "prompt") {
     const why =
       advice.reason === "marked"
         ? "It is marked as a fix in the prompt."
         : "It occurs in most traces, so the prompt likely does not ask for it.";
-    return [headLine(name, traces, rate), `  Needs a fix in the prompt. ${why}`];
+    return [`Needs a fix in the prompt. ${why}`];
   }
   if (advice.kind === "labels") {
     const more =
       rate.value === null || pass === null
         ? advice.hint
         : `Extend the pass: ${commandLine`art-e evals code ${pass.runId ?? "--chats"} --limit ${pass.coded + 50}`}`;
-    return [headLine(name, traces, rate), `  Needs more labels. ${advice.why}`, `  ${more}`];
+    return [`Needs more labels. ${advice.why}`, more];
   }
   const { good, bad, sources = {}, templates } = advice;
-  const chosen = templates.filter(({ rejection }) => rejection === null);
-  return compact([
-    headLine(name, traces, rate),
-    `  ${good} good and ${bad} bad traces were read${otherSourcesText(sources)}. The others are kept for the test.`,
-    ...(chosen.length > 0 ? indented(templateTable(chosen, verbose)) : rubricLines(name, sentence)),
-    ...chosen.filter(({ isOneOfSeveral }) => isOneOfSeveral).map((one) => `  ${one.name}: ${SEVERAL}`),
-    ...(verbose ? ["  Not chosen:", ...rejectedLines(templates)] : []),
-  ]);
+  const chosen = chosenTemplates(templates);
+  return [
+    `${good} good and ${bad} bad traces were read${otherSourcesText(sources)}. The others are kept for the test.`,
+    ...(chosen.length > 0 ? [] : rubricSentences(name, sentence)),
+    ...chosen.filter(({ isOneOfSeveral }) => isOneOfSeveral).map((one) => `${one.name}: ${SEVERAL}`),
+  ];
+}
+
+export function chosenTemplates(templates: readonly TriedTemplate[]): TriedTemplate[] {
+  return templates.filter(({ rejection }) => rejection === null);
 }
 
 function headLine(name: string, traces: number, rate: Estimate): string {
   return rate.value === null ? name : `${name}: ${counted(traces, "trace")}, rate ${estimateText(rate)}`;
 }
 
-function rubricLines(mode: string, sentence: string | null): string[] {
+function rubricSentences(mode: string, sentence: string | null): string[] {
   const describe = commandLine`art-e evals modes describe ${mode} --sentence ${"What a good trace does."}`;
   return compact([
-    "  Needs a rubric, because no template separates good from bad traces better than chance.",
-    sentence === null && `  Describe it: ${describe}`,
-    `  Then add it: ${commandLine`art-e evals add ${mode} --rubric ${DEFAULT_MODEL}`}${modeFlag(mode)}`,
+    "Needs a rubric, because no template separates good from bad traces better than chance.",
+    sentence === null && `Describe it: ${describe}`,
+    `Then add it: ${commandLine`art-e evals add ${mode} --rubric ${DEFAULT_MODEL}`}${modeFlag(mode)}`,
   ]);
 }
 
@@ -168,7 +185,8 @@ function templateTable(chosen: readonly TriedTemplate[], verbose: boolean): stri
   );
 }
 
-function failureText({ feature, bound }: TriedTemplate["template"], cut: number): string {
+/** The condition under which a template's eval fails, such as `turns > 12`. */
+export function failureText({ feature, bound }: TriedTemplate["template"], cut: number): string {
   if (bound === "cut") return `${feature} > ${cut}`;
   return "at_least" in bound ? `${feature} < ${bound.at_least}` : `${feature} > ${bound.at_most}`;
 }

@@ -2,6 +2,7 @@
 // document. Responses are not validated.
 import { z } from "@hono/zod-openapi";
 import { MODE_FIXES } from "../error-analysis/mode-fixes.js";
+import { criterionNameSchema } from "../evals/criteria.js";
 import { EVAL_STATUSES, LABEL_SOURCES, THRESHOLD_NAMES } from "../evals/definition.js";
 import { drawnFromSchema, EVAL_LABELS, LABEL_DRAWS, probabilitySchema } from "../evals/labels.js";
 import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
@@ -395,39 +396,109 @@ export const questionDetailsShape = z.strictObject({
 
 export type QuestionDetailsJson = z.output<typeof questionDetailsShape>;
 
+const evalLineShape = z.strictObject({
+  id: z.string().meta({ description: "NAME@VERSION" }),
+  name: z.string(),
+  version: z.number().int(),
+  kind: z.string(),
+  reference: z.boolean().meta({ description: "Whether it needs the gold answer" }),
+  criterion: z.string(),
+  status: z.enum(EVAL_STATUSES),
+  validation: z.enum(["none", "stale", "passed", "rejected"]),
+  created_at: z.string(),
+  test: z
+    .strictObject({
+      mode: z.string().meta({ description: "Failure mode of the labels" }),
+      thresholds: z.enum(THRESHOLD_NAMES),
+      true_positive_rate: estimateSchema,
+      true_negative_rate: estimateSchema,
+      false_failures: z.number().int().meta({ description: "Number of good traces that it fails" }),
+      missed_failures: z.number().int().meta({ description: "Number of bad traces that it passes" }),
+      labels: z.record(z.string(), z.number().int()).meta({ description: "Number of labels by source" }),
+      rejections: z.array(z.string()),
+      warnings: z.array(z.string()),
+      tested_at: z.string(),
+    })
+    .nullable()
+    .meta({ description: "Newest test on held-out labels, or null" }),
+});
+
+export type EvalLineJson = z.output<typeof evalLineShape>;
+
 export const evalListShape = z.strictObject({
-  evals: z.array(
-    z.strictObject({
-      id: z.string().meta({ description: "NAME@VERSION" }),
-      name: z.string(),
-      version: z.number().int(),
-      kind: z.string(),
-      reference: z.boolean().meta({ description: "Whether it needs the gold answer" }),
-      criterion: z.string(),
-      status: z.enum(EVAL_STATUSES),
-      validation: z.enum(["none", "stale", "passed", "rejected"]),
-      created_at: z.string(),
-      test: z
-        .strictObject({
-          mode: z.string().meta({ description: "Failure mode of the labels" }),
-          thresholds: z.enum(THRESHOLD_NAMES),
-          true_positive_rate: estimateSchema,
-          true_negative_rate: estimateSchema,
-          false_failures: z.number().int().meta({ description: "Number of good traces that it fails" }),
-          missed_failures: z.number().int().meta({ description: "Number of bad traces that it passes" }),
-          labels: z.record(z.string(), z.number().int()).meta({ description: "Number of labels by source" }),
-          rejections: z.array(z.string()),
-          tested_at: z.string(),
-        })
-        .nullable()
-        .meta({ description: "Newest test on held-out labels, or null" }),
-    }),
-  ),
+  evals: z.array(evalLineShape),
+  modes: z.array(z.string()).meta({ description: "Failure modes with notes or labels" }),
 });
 
 export type EvalListJson = z.output<typeof evalListShape>;
 
-export type EvalLineJson = EvalListJson["evals"][number];
+export const evalVersionShape = z.strictObject({
+  eval: evalLineShape,
+  code: z.string().meta({ description: "The eval as a function, its rubric, or its judge's settings" }),
+  modes: z.array(z.string()).meta({ description: "Failure modes that it was made for or tested for" }),
+  history: z
+    .array(z.strictObject({ at: z.string(), lines: z.array(z.string()) }))
+    .meta({ description: "Versions and tests of all versions, oldest first, each with its details" }),
+});
+
+export type EvalVersionJson = z.output<typeof evalVersionShape>;
+
+const evalReference = z.string().min(1).max(300).meta({ description: "Eval name, or NAME@VERSION" });
+
+export const evalJobRequestSchema = z.discriminatedUnion("action", [
+  z.strictObject({ action: z.literal("suggest"), mode: criterionNameSchema }),
+  z.strictObject({ action: z.literal("test"), name: evalReference, mode: criterionNameSchema.optional() }),
+  z.strictObject({ action: z.literal("review"), name: evalReference, mode: criterionNameSchema.optional() }),
+]);
+
+export type EvalJobRequest = z.output<typeof evalJobRequestSchema>;
+
+export const evalJobEventShape = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("progress"), done: z.number().int(), total: z.number().int().nullable() }),
+  z.strictObject({
+    type: z.literal("suggested"),
+    sentences: z.array(z.string()).meta({ description: "What the mode needs, and why" }),
+    evals: z
+      .array(
+        z.strictObject({
+          id: z.string(),
+          true_positive_rate: z.number(),
+          true_negative_rate: z.number(),
+          fails_if: z.string(),
+        }),
+      )
+      .meta({ description: "Saved drafts with their cross-validated rates on training labels" }),
+  }),
+  z.strictObject({
+    type: z.literal("tested"),
+    tests: z.array(
+      z.strictObject({
+        mode: z.string(),
+        rejections: z.array(z.string()),
+        warnings: z.array(z.string()),
+        error: z.string().nullable().meta({ description: "Why the eval could not be tested for this mode, or null" }),
+      }),
+    ),
+  }),
+  z.strictObject({
+    type: z.literal("reviewed"),
+    total: z.number().int(),
+    disagreements: z
+      .array(
+        z.strictObject({
+          trace_id: z.string(),
+          label: z.enum(["good", "bad"]),
+          score: z.number().nullable(),
+          note: z.string().nullable(),
+          reason: z.string(),
+        }),
+      )
+      .meta({ description: "Training traces on which the eval and the label differ, at most 200" }),
+  }),
+  z.strictObject({ type: z.literal("error"), message: z.string(), hint: z.string() }),
+]);
+
+export type EvalJobEventJson = z.output<typeof evalJobEventShape>;
 
 export const activatedEvalShape = z.strictObject({
   retired_version: z.number().int().nullable().meta({ description: "Former active version, or null" }),

@@ -1,11 +1,23 @@
-// Routes for evals: their versions with the newest test, and activating a version.
+// Routes for evals: their versions with tests and history, jobs that suggest and test them, and activating a version.
 import { z } from "zod";
+import { allModes } from "../../error-analysis/advise-modes.js";
+import { readableFunction } from "../../evals/as-python.js";
 import { validationOf } from "../../evals/definition.js";
-import { activateEvals, type DescribedEval, listDescribedEvals } from "../../evals/use-evals.js";
+import { modesOfEval } from "../../evals/store.js";
+import { activateEvals, type DescribedEval, evalWithHistory, listDescribedEvals } from "../../evals/use-evals.js";
+import { evalHistory } from "../../reports/eval-text.js";
 import { defineRoute, type Route, type Services } from "../app/route.js";
-import { activatedEvalShape, type EvalLineJson, evalListShape } from "../response-shapes.js";
+import { streamEvalJob } from "../eval-jobs.js";
+import {
+  activatedEvalShape,
+  type EvalLineJson,
+  evalJobEventShape,
+  evalJobRequestSchema,
+  evalListShape,
+  evalVersionShape,
+} from "../response-shapes.js";
 
-export function evalRoutes({ db }: Pick<Services, "db">): Route[] {
+export function evalRoutes({ db, cacheDir, stream, report }: Services): Route[] {
   const tag = "evals";
   return [
     defineRoute({
@@ -15,7 +27,46 @@ export function evalRoutes({ db }: Pick<Services, "db">): Route[] {
       summary: "List all versions of all evals with their newest test on held-out labels",
       status: 200,
       response: evalListShape,
-      handle: () => ({ evals: listDescribedEvals(db, true).map(evalLine) }),
+      handle: () => ({
+        evals: listDescribedEvals(db, true).map(evalLine),
+        modes: allModes(db).map(({ name }) => name),
+      }),
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/evals/versions/:name",
+      tag,
+      summary: "Get a version of an eval, with the history of all its versions",
+      status: 200,
+      response: evalVersionShape,
+      handle({ params }) {
+        const { history, ...described } = evalWithHistory(db, params.name);
+        return {
+          eval: evalLine(described),
+          code: readableFunction(described.stored.definition),
+          modes: modesOfEval(db, described.stored),
+          history: evalHistory(history, readableFunction),
+        };
+      },
+    }),
+    defineRoute({
+      method: "post",
+      path: "/api/evals/jobs",
+      tag,
+      summary:
+        "Suggest evals for a failure mode, test an eval, or list its disagreements, and stream progress and result",
+      body: evalJobRequestSchema,
+      status: 200,
+      response: null,
+      events: evalJobEventShape,
+      handle: ({ body, requestId, destroyConnection }) =>
+        streamEvalJob(body, {
+          path: db.name,
+          cacheDir,
+          stream,
+          destroyConnection,
+          report: (fault) => report(fault, requestId),
+        }),
     }),
     defineRoute({
       method: "post",
@@ -54,6 +105,7 @@ function evalLine({ stored: { definition, status, createdAt }, test }: Described
       missed_failures: test.report.agreement.confusion.badPassed,
       labels: test.report.agreement.sources,
       rejections: [...test.report.rejections],
+      warnings: [...test.report.warnings],
       tested_at: test.createdAt,
     },
   };

@@ -41,8 +41,12 @@ export async function remove(path: string): Promise<void> {
 
 /** Yields the events of a chat. Throws if the server ends the connection early. */
 export async function* chatEvents(agentId: string, body: unknown, signal: AbortSignal): AsyncGenerator<ChatEvent> {
-  const path = `/api/agents/${encodeURIComponent(agentId)}/playground/chat`;
-  yield* readEvents<ChatEvent>(await request(path, { method: "POST", body, signal }));
+  yield* postEvents<ChatEvent>(`/api/agents/${encodeURIComponent(agentId)}/playground/chat`, body, signal);
+}
+
+/** Yields the events of a POST route. Throws if the server ends the connection early. */
+export async function* postEvents<T>(path: string, body: unknown, signal: AbortSignal): AsyncGenerator<T> {
+  yield* readEvents<T>(await request(path, { method: "POST", body, signal }));
 }
 
 /** Yields the events of a GET route. Throws if the server ends the connection early. */
@@ -151,6 +155,7 @@ async function* readEvents<T>(response: Response): AsyncGenerator<T> {
 const BY_REASON: Readonly<Record<string, string>> = {
   agent_unknown: "Unknown agent. See the list under Agents.",
   tool_unknown: "Unknown tool. See the list under Tools.",
+  eval_unknown: "Unknown eval. See the list under Evals.",
   run_unknown: "Unknown run. It might have been deleted. See the list under Runs.",
   trace_unknown: "Unknown trace. Its run might have been deleted. See the list under Traces.",
   session_unknown: "This chat no longer exists. Start a new session.",

@@ -7,7 +7,7 @@ import { themeButton } from "../theme-button.js";
 import { get, pageScope } from "./api.js";
 import { chatView, continueSession } from "./chat.js";
 import { codeView } from "./code.js";
-import { evalList } from "./evals.js";
+import { evalList, evalView } from "./evals.js";
 import { labelList, labelView } from "./label.js";
 import { type Column, clipped, errorNotice, idLink, offsetPage, searchedList } from "./lists.js";
 import { modesView } from "./modes.js";
@@ -45,7 +45,7 @@ const SECTIONS: Readonly<Record<SectionName, Section>> = {
   label: { list: labelList, one: labelView },
   code: { list: (page, query, signal) => codeView(page, "latest", signal, query), one: codeView },
   modes: { list: modesView },
-  evals: { list: evalList },
+  evals: { list: evalList, one: evalView },
   review: { list: (page, _, signal) => reviewView(page, null, signal), one: reviewView },
 };
 
