@@ -336,169 +336,92 @@ const oneMbox = (name: string) => {
   const { inbox, sent } = personalMail(name);
   return [...inbox, ...sent].map((mail) => `From x Mon Feb  2 09:15:00 2026\n${mail}\n`).join("");
 };
+const NAMES = ["ann", "ben"];
 const both = (make: (name: string) => Tree): Tree => ({ ...make("ann"), ...make("ben") });
 const each = (tree: Tree, path: (name: string) => string) => {
   const folder = folderOf(tree);
-  return ["ann", "ben"].map((name) => join(folder, path(name)));
+  return NAMES.map((name) => join(folder, path(name)));
 };
+/** One source per person: the layout at the person's path. */
+const apart = (path: (name: string) => string, layout: (path: string, name: string) => Tree) =>
+  each(
+    both((name) => layout(path(name), name)),
+    path,
+  );
+/** One source for both: their parent folder or archive. */
+const together = (source: (tree: Tree, name: string) => string, name: string, make: (name: string) => Tree) => [
+  source(both(make), name),
+];
+const inTar = async (name: string, make: (name: string) => Tree) => [await tarOf(both(make), name)];
 
 /** The sources of every layout, and the names of the owners. */
 const PEOPLE: readonly (readonly [string, () => readonly string[] | Promise<readonly string[]>, readonly string[]])[] =
   [
-    [
-      "Maildirs",
-      () =>
-        each(
-          both((n) => maildir(`home/${n}/Maildir`, n)),
-          (n) => `home/${n}/Maildir`,
-        ),
-      ["ann", "ben"],
-    ],
-    [
-      "the parent of Maildirs",
-      () => [
-        folderOf(
-          both((n) => maildir(`${n}/Maildir`, n)),
-          "home",
-        ),
-      ],
-      ["ann", "ben"],
-    ],
-    [
-      "the folder of a mail server",
-      () => [
-        folderOf(
-          both((n) => maildir(`my.example/${n}`, n)),
-          "vmail",
-        ),
-      ],
-      ["ann", "ben"],
-    ],
-    [
-      "a server's users",
-      () =>
-        each(
-          both((n) => maildir(`vmail/my.example/${n}`, n)),
-          (n) => `vmail/my.example/${n}`,
-        ),
-      ["ann", "ben"],
-    ],
+    ["Maildirs", () => apart((n) => `home/${n}/Maildir`, maildir), NAMES],
+    ["the parent of Maildirs", () => together(folderOf, "home", (n) => maildir(`${n}/Maildir`, n)), NAMES],
+    ["the folder of a mail server", () => together(folderOf, "vmail", (n) => maildir(`my.example/${n}`, n)), NAMES],
+    ["a server's users", () => apart((n) => `vmail/my.example/${n}`, maildir), NAMES],
     [
       "domains with Maildirs",
       () => [folderOf(both((n) => maildir(`${n}.example/post/Maildir`, n)))],
       ["ann.example/post", "ben.example/post"],
     ],
-    [
-      "single mailboxes",
-      () =>
-        each(
-          both((n) => maildir(`${n}/Mail/INBOX`, n)),
-          (n) => `${n}/Mail/INBOX`,
-        ),
-      ["ann", "ben"],
-    ],
-    [
-      "an archive of home folders",
-      async () => [
-        await tarOf(
-          both((n) => maildir(`home/${n}/Maildir`, n)),
-          "home.tar",
-        ),
-      ],
-      ["ann", "ben"],
-    ],
-    [
-      "an archive of a server",
-      async () => [
-        await tarOf(
-          both((n) => maildir(`vmail/my.example/${n}`, n)),
-          "vmail.tgz",
-        ),
-      ],
-      ["ann", "ben"],
-    ],
-    [
-      "an archive of folders of emails",
-      async () => [
-        await tarOf(
-          both((n) => emailFolders(`home/${n}`, n, ".eml")),
-          "backup.tar",
-        ),
-      ],
-      ["ann", "ben"],
-    ],
-    [
-      "a zip archive of home folders",
-      () => [
-        zipOf(
-          both((n) => maildir(`home/${n}/Maildir`, n)),
-          "home.zip",
-        ),
-      ],
-      ["ann", "ben"],
-    ],
-    [
-      "folders of emails",
-      () => [
-        folderOf(
-          both((n) => emailFolders(`users/${n}`, n, ".eml")),
-          "export",
-        ),
-      ],
-      ["ann", "ben"],
-    ],
+    ["single mailboxes", () => apart((n) => `${n}/Mail/INBOX`, maildir), NAMES],
+    ["an archive of home folders", () => inTar("home.tar", (n) => maildir(`home/${n}/Maildir`, n)), NAMES],
+    ["an archive of a server", () => inTar("vmail.tgz", (n) => maildir(`vmail/my.example/${n}`, n)), NAMES],
+    ["an archive of folders of emails", () => inTar("backup.tar", (n) => emailFolders(`home/${n}`, n, ".eml")), NAMES],
+    ["a zip archive of home folders", () => together(zipOf, "home.zip", (n) => maildir(`home/${n}/Maildir`, n)), NAMES],
+    ["folders of emails", () => together(folderOf, "export", (n) => emailFolders(`users/${n}`, n, ".eml")), NAMES],
     [
       "inboxes",
       () =>
-        each(
-          both((n) => files(`${n}/Inbox`, Object.values(emailFolders("", n, "")), ".eml")),
+        apart(
           (n) => `${n}/Inbox`,
+          (path, n) => files(path, Object.values(emailFolders("", n, "")), ".eml"),
         ),
-      ["ann", "ben"],
+      NAMES,
     ],
     [
       "MH folders",
       () =>
-        each(
-          both((n) => emailFolders(`${n}/Mail`, n, "")),
+        apart(
           (n) => `${n}/Mail`,
+          (path, n) => emailFolders(path, n, ""),
         ),
-      ["ann", "ben"],
+      NAMES,
     ],
     [
       "mbox files with one name",
       () =>
-        each(
-          both((n) => ({ [`${n}/archive.mbox`]: oneMbox(n) })),
+        apart(
           (n) => `${n}/archive.mbox`,
+          (path, n) => ({ [path]: oneMbox(n) }),
         ),
       ["ann/archive", "ben/archive"],
     ],
     [
       "archives with one name",
-      () => ["ann", "ben"].map((n) => zipOf(emailFolders("mail", n, ".eml"), "export.zip")),
+      () => NAMES.map((n) => zipOf(emailFolders("mail", n, ".eml"), "export.zip")),
       ["EXPORT", "EXPORT"],
     ],
     [
       "Thunderbird profiles",
       () =>
-        each(
-          both((n) => ({ [`${n}.default/ImapMail/imap.my.example/INBOX`]: oneMbox(n) })),
+        apart(
           (n) => `${n}.default`,
+          (path, n) => ({ [`${path}/ImapMail/imap.my.example/INBOX`]: oneMbox(n) }),
         ),
       ["ann.default/imap.my.example", "ben.default/imap.my.example"],
     ],
     [
       "tables with a path column",
       () =>
-        each(
-          both((n) => ({
-            [`${n}/emails.csv`]: csv([
-              ["file", "message"],
-              ...Object.entries(emailFolders("mail", n, ".eml")).map(([path, mail]) => [path, String(mail)]),
-            ]),
-          })),
+        apart(
           (n) => `${n}/emails.csv`,
+          (path, n) => {
+            const mails = Object.entries(emailFolders("mail", n, ".eml"));
+            return { [path]: csv([["file", "message"], ...mails.map(([file, mail]) => [file, String(mail)])]) };
+          },
         ),
       ["ann/emails.csv", "ben/emails.csv"],
     ],

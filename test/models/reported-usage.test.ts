@@ -30,101 +30,71 @@ async function replyTo(format: WireFormat, usage: JsonValue, headers: Readonly<R
   return reply;
 }
 
+/** Usage of a chat completion with 100 prompt tokens and 10 completion tokens. */
+const chat = (more: Readonly<Record<string, JsonValue>>, completion_tokens = 10): JsonValue => ({
+  prompt_tokens: 100,
+  completion_tokens,
+  ...more,
+});
+const cached = (cached_tokens: number) => ({ prompt_tokens_details: { cached_tokens } });
+const reasoned = (reasoning_tokens: number) => ({ completion_tokens_details: { reasoning_tokens } });
+const tokens = (inputTokens: number, outputTokens: number, cachedInputTokens: number, reasoningTokens?: number) => ({
+  inputTokens,
+  outputTokens,
+  cachedInputTokens,
+  ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
+});
+
 describe("the usage of a reply", () => {
-  it.each<[string, WireFormat, JsonValue, object]>([
+  it.each<[string, JsonValue, object]>([
     [
       "xAI's reasoning in addition to the completion tokens",
-      "openai-chat",
-      {
-        prompt_tokens: 100,
-        completion_tokens: 10,
-        total_tokens: 10_110,
-        completion_tokens_details: { reasoning_tokens: 10_000 },
-      },
-      { inputTokens: 100, outputTokens: 10_010, cachedInputTokens: 0, reasoningTokens: 10_000 },
+      chat({ total_tokens: 10_110, ...reasoned(10_000) }),
+      tokens(100, 10_010, 0, 10_000),
     ],
-    [
-      "xAI's reasoning if the total is missing",
-      "openai-chat",
-      { prompt_tokens: 100, completion_tokens: 10, completion_tokens_details: { reasoning_tokens: 10_000 } },
-      { inputTokens: 100, outputTokens: 10_010, cachedInputTokens: 0, reasoningTokens: 10_000 },
-    ],
+    ["xAI's reasoning if the total is missing", chat(reasoned(10_000)), tokens(100, 10_010, 0, 10_000)],
     [
       "OpenAI's reasoning as part of the completion tokens",
-      "openai-chat",
-      {
-        prompt_tokens: 100,
-        completion_tokens: 50,
-        total_tokens: 150,
-        completion_tokens_details: { reasoning_tokens: 40 },
-      },
-      { inputTokens: 100, outputTokens: 50, cachedInputTokens: 0, reasoningTokens: 40 },
+      chat({ total_tokens: 150, ...reasoned(40) }, 50),
+      tokens(100, 50, 0, 40),
     ],
     [
       "cached tokens next to the prompt, which the total includes",
-      "openai-chat",
-      {
-        prompt_tokens: 100,
-        completion_tokens: 10,
-        total_tokens: 9_110,
-        prompt_tokens_details: { cached_tokens: 9_000 },
-      },
-      { inputTokens: 9_100, outputTokens: 10, cachedInputTokens: 9_000 },
+      chat({ total_tokens: 9_110, ...cached(9_000) }),
+      tokens(9_100, 10, 9_000),
     ],
     [
       "cached tokens and reasoning that the total includes",
-      "openai-chat",
-      {
-        prompt_tokens: 100,
-        completion_tokens: 10,
-        total_tokens: 410,
-        prompt_tokens_details: { cached_tokens: 100 },
-        completion_tokens_details: { reasoning_tokens: 200 },
-      },
-      { inputTokens: 200, outputTokens: 210, cachedInputTokens: 100, reasoningTokens: 200 },
+      chat({ total_tokens: 410, ...cached(100), ...reasoned(200) }),
+      tokens(200, 210, 100, 200),
     ],
     [
       "reasoning that the total includes, and cached tokens that are part of the prompt",
-      "openai-chat",
-      {
-        prompt_tokens: 100,
-        completion_tokens: 10,
-        total_tokens: 310,
-        prompt_tokens_details: { cached_tokens: 50 },
-        completion_tokens_details: { reasoning_tokens: 200 },
-      },
-      { inputTokens: 100, outputTokens: 210, cachedInputTokens: 50, reasoningTokens: 200 },
+      chat({ total_tokens: 310, ...cached(50), ...reasoned(200) }),
+      tokens(100, 210, 50, 200),
     ],
     [
       "more cached tokens than input without a total",
-      "openai-chat",
-      { prompt_tokens: 100, completion_tokens: 10, cache_read_input_tokens: 9_000 },
-      { inputTokens: 9_100, outputTokens: 10, cachedInputTokens: 9_000 },
+      chat({ cache_read_input_tokens: 9_000 }),
+      tokens(9_100, 10, 9_000),
     ],
     [
       "more cached tokens than input if the total contradicts them, for chargeOf to reject",
-      "openai-chat",
-      { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110, cache_read_input_tokens: 9_000 },
-      { inputTokens: 100, outputTokens: 10, cachedInputTokens: 9_000 },
+      chat({ total_tokens: 110, cache_read_input_tokens: 9_000 }),
+      tokens(100, 10, 9_000),
     ],
-    [
-      "counts as text",
-      "openai-chat",
-      { prompt_tokens: "100", completion_tokens: "10", total_tokens: "110" },
-      { inputTokens: 100, outputTokens: 10, cachedInputTokens: 0 },
-    ],
+    ["counts as text", { prompt_tokens: "100", completion_tokens: "10", total_tokens: "110" }, tokens(100, 10, 0)],
     [
       "DeepSeek's cached tokens",
-      "openai-chat",
-      { prompt_tokens: 100, completion_tokens: 10, prompt_cache_hit_tokens: 80, prompt_cache_miss_tokens: 20 },
-      { inputTokens: 100, outputTokens: 10, cachedInputTokens: 80 },
+      chat({ prompt_cache_hit_tokens: 80, prompt_cache_miss_tokens: 20 }),
+      tokens(100, 10, 80),
     ],
-    [
-      "Moonshot's cached tokens",
-      "openai-chat",
-      { prompt_tokens: 100, completion_tokens: 10, cached_tokens: 80 },
-      { inputTokens: 100, outputTokens: 10, cachedInputTokens: 80 },
-    ],
+    ["Moonshot's cached tokens", chat({ cached_tokens: 80 }), tokens(100, 10, 80)],
+  ])("includes %s", async (_, usage, expected) => {
+    expect((await replyTo("openai-chat", usage)).usage).toEqual(expected);
+  });
+
+  it.each<[string, WireFormat, JsonValue, object]>([
     [
       "Anthropic's cache in addition to the input",
       "anthropic",
@@ -146,7 +116,7 @@ describe("the usage of a reply", () => {
         input_tokens_details: { cached_tokens: 60 },
         output_tokens_details: { reasoning_tokens: 30 },
       },
-      { inputTokens: 100, outputTokens: 50, cachedInputTokens: 60, reasoningTokens: 30 },
+      tokens(100, 50, 60, 30),
     ],
     [
       "Gemini's thoughts in addition to the candidates",
@@ -158,7 +128,7 @@ describe("the usage of a reply", () => {
         cachedContentTokenCount: 50,
         totalTokenCount: 140,
       },
-      { inputTokens: 100, outputTokens: 40, cachedInputTokens: 50, reasoningTokens: 30 },
+      tokens(100, 40, 50, 30),
     ],
   ])("includes %s", async (_, format, usage, expected) => {
     expect((await replyTo(format, usage)).usage).toEqual(expected);

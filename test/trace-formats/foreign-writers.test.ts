@@ -170,16 +170,140 @@ describe("a recorded request", () => {
   );
 });
 
+/** Rows of a table: files that contain the same trace. */
+const spans = (expected: object, files: Readonly<Record<string, string>>) =>
+  Object.entries(files).map(([name, file]): [string, string, object] => [name, file, expected]);
+/** A file with one span. */
+const one = (given: Readonly<Record<string, unknown>>, changes: object = {}) => otlp(span(given, changes));
+
 describe("a span", () => {
   it.each<[string, string, object]>([
-    ["with the status code as a protobuf name", otlp(span(GENAI, { status: { code: "STATUS_CODE_OK" } })), COUNTED],
-    ["with the status code as a word", otlp(span(GENAI, { status: { code: "Ok" } })), COUNTED],
-    ["with the status code as text", otlp(span(GENAI, { status: { code: "1" } })), COUNTED],
-    ["without a resource and a scope around it", json({ spans: [span(GENAI)] }), COUNTED],
-    ["without a resource around it", json({ scopeSpans: [{ spans: [span(GENAI)] }] }), COUNTED],
-    ["on a line of its own", json(span(GENAI)), COUNTED],
-    ["with another word for the operation", otlp(span({ ...GENAI, "gen_ai.operation.name": "responses" })), COUNTED],
-    ["without an operation", otlp(span({ ...GENAI, "gen_ai.operation.name": "" })), COUNTED],
+    ...spans(COUNTED, {
+      "with the status code as a protobuf name": one(GENAI, { status: { code: "STATUS_CODE_OK" } }),
+      "with the status code as a word": one(GENAI, { status: { code: "Ok" } }),
+      "with the status code as text": one(GENAI, { status: { code: "1" } }),
+      "without a resource and a scope around it": json({ spans: [span(GENAI)] }),
+      "without a resource around it": json({ scopeSpans: [{ spans: [span(GENAI)] }] }),
+      "on a line of its own": json(span(GENAI)),
+      "with another word for the operation": one({ ...GENAI, "gen_ai.operation.name": "responses" }),
+      "without an operation": one({ ...GENAI, "gen_ai.operation.name": "" }),
+      "without an operation and a reply, such as an embedding, next to a model call": otlp(
+        span({ "gen_ai.request.model": "e", "gen_ai.usage.input_tokens": 3 }, { spanId: "bbbbbbbbbbbbbbbb" }),
+        span({ ...GENAI, "gen_ai.operation.name": "" }),
+      ),
+      "with the kind as a protobuf name": one(GENAI, { kind: "SPAN_KIND_CLIENT" }),
+      "with null in optional fields": otlp(
+        span(GENAI, { parentSpanId: null, status: null, events: null, links: null, traceState: null }),
+        span({}, { spanId: "eee19b7ec3c1b175", attributes: null, status: { code: 0, message: null } }),
+      ),
+      "with numbers as times": one(GENAI, {
+        startTimeUnixNano: 1795165200000000000,
+        endTimeUnixNano: 1795165202400000000,
+      }),
+      "with a status that is a word": one(GENAI, { status: "OK" }),
+      "with ISO 8601 times": one(GENAI, { startTimeUnixNano: "2026-11-20T10:00:00Z", endTimeUnixNano: "" }),
+      "with a fraction and a power of ten as times": one(GENAI, {
+        startTimeUnixNano: "1795165200000000000.0",
+        endTimeUnixNano: "1.7951652024e18",
+      }),
+      "that has not ended": one(GENAI, { endTimeUnixNano: undefined }),
+      "with IDs after 0x": one(GENAI, { traceId: `0x${"5b".repeat(16)}`, spanId: "0xeee19b7ec3c1b174" }),
+      "with IDs in base64": one(GENAI, {
+        traceId: "W47/95gDgQPSabYzgT/GDA==",
+        spanId: "7uGbfsPBsXQ=",
+        parentSpanId: "",
+      }),
+      "with an object of attributes": one({}, { attributes: GENAI }),
+      "with names in snake case": one(GENAI)
+        .replace("resourceSpans", "resource_spans")
+        .replace("scopeSpans", "scope_spans"),
+      "with messages as structures instead of text": one({
+        ...CALL,
+        "gen_ai.input.messages": [{ role: "user", parts: [{ type: "text", content: QUESTION }] }],
+        "gen_ai.output.messages": [{ role: "assistant", parts: [{ type: "text", content: ANSWER }] }],
+      }),
+      "with chat messages instead of parts": one({
+        ...CALL,
+        "gen_ai.input.messages": json([USER]),
+        "gen_ai.output.messages": json([ASSISTANT]),
+      }),
+      "with the details of the call in an event": one(CALL, {
+        events: [
+          plainEvent("gen_ai.client.inference.operation.details", {
+            "gen_ai.input.messages": GENAI["gen_ai.input.messages"],
+            "gen_ai.output.messages": GENAI["gen_ai.output.messages"],
+          }),
+        ],
+      }),
+      "with the prompt and the completion as events of convention 1.26": one(CALL, {
+        events: [
+          plainEvent("gen_ai.content.prompt", { "gen_ai.prompt": json([USER]) }),
+          plainEvent("gen_ai.content.completion", { "gen_ai.completion": ANSWER }),
+        ],
+      }),
+      "of Sentry": one({ ...CALL, "gen_ai.request.messages": json([USER]), "gen_ai.response.text": json([ANSWER]) }),
+      "of Google's ADK": one({
+        "gen_ai.system": "gcp.vertex.agent",
+        "gen_ai.request.model": "gemini-2.5-pro",
+        ...USAGE,
+        "gcp.vertex.agent.llm_request": json({ contents: [{ role: "user", parts: [{ text: QUESTION }] }] }),
+        "gcp.vertex.agent.llm_response": json({ content: { role: "model", parts: [{ text: ANSWER }] } }),
+      }),
+      "with an empty parent": one(GENAI, { parentSpanId: "" }),
+      "with a parent of zeros": one(GENAI, { parentSpanId: "0000000000000000" }),
+      "in the scopes of OTLP before 0.19": one(GENAI).replace("scopeSpans", "instrumentationLibrarySpans"),
+      "of Phoenix's REST API": json({
+        data: [
+          {
+            name: "chat",
+            trace_id: "5b8efff798038103d269b633813fc60c",
+            span_id: "eee19b7ec3c1b174",
+            start_time_unix_nano: 1795165200000000000,
+            end_time_unix_nano: 1795165202400000000,
+            attributes: attributes(GENAI),
+          },
+        ],
+        next_cursor: null,
+      }),
+      "with the conversation in its events": one(CALL, {
+        events: [
+          spanEvent("gen_ai.system.message", { role: "system", content: "Answer." }),
+          spanEvent("gen_ai.user.message", USER),
+          spanEvent("gen_ai.choice", { index: 0, finish_reason: "stop", message: { content: ANSWER } }),
+        ],
+      }),
+      "of Logfire with the events as an attribute": one({ ...CALL, events: json(OPENAI_EVENTS) }),
+      "of Logfire with the request and the response": one({
+        ...CALL,
+        request_data: json({ model: "gpt-4o", messages: [USER] }),
+        response_data: json({ message: ASSISTANT }),
+      }),
+      "of Langfuse's SDK": one({
+        "langfuse.observation.type": "generation",
+        "langfuse.observation.model.name": "gpt-4o",
+        "langfuse.observation.input": json([USER]),
+        "langfuse.observation.output": json(ASSISTANT),
+        "langfuse.observation.usage_details": json({ input: 100, output: 10 }),
+      }),
+      "of LangSmith": one({
+        ...CALL,
+        "langsmith.span.kind": "llm",
+        "gen_ai.prompt": json({ messages: [USER] }),
+        "gen_ai.completion": json({ choices: [{ message: ASSISTANT }] }),
+      }),
+      "of LangSmith with LangChain's messages": one({
+        ...CALL,
+        "langsmith.span.kind": "LLM",
+        "gen_ai.prompt": json({
+          messages: [
+            [{ lc: 1, type: "constructor", id: ["HumanMessage"], kwargs: { content: QUESTION, type: "human" } }],
+          ],
+        }),
+        "gen_ai.completion": json({
+          generations: [[{ text: ANSWER, message: { kwargs: { content: ANSWER, type: "ai" } } }]],
+        }),
+      }),
+    }),
     [
       "without an operation below the span of its agent, next to its tool",
       otlp(
@@ -196,271 +320,61 @@ describe("a span", () => {
       { ...COUNTED, agentId: "finder", toolCalls: [{ name: "look", arguments: { q: 1 } }] },
     ],
     [
-      "without an operation and a reply, such as an embedding, next to a model call",
-      otlp(
-        span({ "gen_ai.request.model": "e", "gen_ai.usage.input_tokens": 3 }, { spanId: "bbbbbbbbbbbbbbbb" }),
-        span({ ...GENAI, "gen_ai.operation.name": "" }),
-      ),
-      COUNTED,
-    ],
-    ["with the kind as a protobuf name", otlp(span(GENAI, { kind: "SPAN_KIND_CLIENT" })), COUNTED],
-    [
-      "with null in optional fields",
-      otlp(
-        span(GENAI, { parentSpanId: null, status: null, events: null, links: null, traceState: null }),
-        span({}, { spanId: "eee19b7ec3c1b175", attributes: null, status: { code: 0, message: null } }),
-      ),
-      COUNTED,
-    ],
-    [
-      "with numbers as times",
-      otlp(span(GENAI, { startTimeUnixNano: 1795165200000000000, endTimeUnixNano: 1795165202400000000 })),
-      COUNTED,
-    ],
-    ["with a status that is a word", otlp(span(GENAI, { status: "OK" })), COUNTED],
-    [
-      "with ISO 8601 times",
-      otlp(span(GENAI, { startTimeUnixNano: "2026-11-20T10:00:00Z", endTimeUnixNano: "" })),
-      COUNTED,
-    ],
-    [
-      "with a fraction and a power of ten as times",
-      otlp(span(GENAI, { startTimeUnixNano: "1795165200000000000.0", endTimeUnixNano: "1.7951652024e18" })),
-      COUNTED,
-    ],
-    ["that has not ended", otlp(span(GENAI, { endTimeUnixNano: undefined })), COUNTED],
-    [
-      "with IDs after 0x",
-      otlp(span(GENAI, { traceId: `0x${"5b".repeat(16)}`, spanId: "0xeee19b7ec3c1b174" })),
-      COUNTED,
-    ],
-    [
-      "with IDs in base64",
-      otlp(span(GENAI, { traceId: "W47/95gDgQPSabYzgT/GDA==", spanId: "7uGbfsPBsXQ=", parentSpanId: "" })),
-      COUNTED,
-    ],
-    ["with an object of attributes", otlp(span({}, { attributes: GENAI })), COUNTED],
-    [
-      "with names in snake case",
-      otlp(span(GENAI)).replace("resourceSpans", "resource_spans").replace("scopeSpans", "scope_spans"),
-      COUNTED,
-    ],
-    [
-      "with messages as structures instead of text",
-      otlp(
-        span({
-          ...CALL,
-          "gen_ai.input.messages": [{ role: "user", parts: [{ type: "text", content: QUESTION }] }],
-          "gen_ai.output.messages": [{ role: "assistant", parts: [{ type: "text", content: ANSWER }] }],
-        }),
-      ),
-      COUNTED,
-    ],
-    [
-      "with chat messages instead of parts",
-      otlp(span({ ...CALL, "gen_ai.input.messages": json([USER]), "gen_ai.output.messages": json([ASSISTANT]) })),
-      COUNTED,
-    ],
-    [
-      "with the details of the call in an event",
-      otlp(
-        span(CALL, {
-          events: [
-            plainEvent("gen_ai.client.inference.operation.details", {
-              "gen_ai.input.messages": GENAI["gen_ai.input.messages"],
-              "gen_ai.output.messages": GENAI["gen_ai.output.messages"],
-            }),
-          ],
-        }),
-      ),
-      COUNTED,
-    ],
-    [
-      "with the prompt and the completion as events of convention 1.26",
-      otlp(
-        span(CALL, {
-          events: [
-            plainEvent("gen_ai.content.prompt", { "gen_ai.prompt": json([USER]) }),
-            plainEvent("gen_ai.content.completion", { "gen_ai.completion": ANSWER }),
-          ],
-        }),
-      ),
-      COUNTED,
-    ],
-    [
       "with Bedrock's messages as events",
-      otlp(
-        span(CALL, {
-          events: [
-            plainEvent("gen_ai.user.message", { content: json([{ text: QUESTION }]) }),
-            plainEvent("gen_ai.assistant.message", {
-              content: json([{ toolUse: { toolUseId: "c", name: "look", input: { q: 1 } } }]),
-            }),
-            plainEvent("gen_ai.tool.message", {
-              content: json([{ toolResult: { toolUseId: "c", content: [{ text: "4.5" }] } }]),
-            }),
-            plainEvent("gen_ai.choice", { finish_reason: "end_turn", message: json([{ text: ANSWER }]) }),
-          ],
-        }),
-      ),
+      one(CALL, {
+        events: [
+          plainEvent("gen_ai.user.message", { content: json([{ text: QUESTION }]) }),
+          plainEvent("gen_ai.assistant.message", {
+            content: json([{ toolUse: { toolUseId: "c", name: "look", input: { q: 1 } } }]),
+          }),
+          plainEvent("gen_ai.tool.message", {
+            content: json([{ toolResult: { toolUseId: "c", content: [{ text: "4.5" }] } }]),
+          }),
+          plainEvent("gen_ai.choice", { finish_reason: "end_turn", message: json([{ text: ANSWER }]) }),
+        ],
+      }),
       WITH_CALL,
     ],
     [
-      "of Sentry",
-      otlp(span({ ...CALL, "gen_ai.request.messages": json([USER]), "gen_ai.response.text": json([ANSWER]) })),
-      COUNTED,
-    ],
-    [
       "of Pydantic AI's agent",
-      otlp(
-        span({
-          "gen_ai.operation.name": "invoke_agent",
-          "gen_ai.request.model": "gpt-4o",
-          "pydantic_ai.all_messages": json([
-            { role: "user", parts: [{ type: "text", content: QUESTION }] },
-            { role: "assistant", parts: [{ type: "text", content: ANSWER }] },
-          ]),
-          final_result: ANSWER,
-        }),
-      ),
+      one({
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.request.model": "gpt-4o",
+        "pydantic_ai.all_messages": json([
+          { role: "user", parts: [{ type: "text", content: QUESTION }] },
+          { role: "assistant", parts: [{ type: "text", content: ANSWER }] },
+        ]),
+        final_result: ANSWER,
+      }),
       READ,
-    ],
-    [
-      "of Google's ADK",
-      otlp(
-        span({
-          "gen_ai.system": "gcp.vertex.agent",
-          "gen_ai.request.model": "gemini-2.5-pro",
-          ...USAGE,
-          "gcp.vertex.agent.llm_request": json({ contents: [{ role: "user", parts: [{ text: QUESTION }] }] }),
-          "gcp.vertex.agent.llm_response": json({ content: { role: "model", parts: [{ text: ANSWER }] } }),
-        }),
-      ),
-      COUNTED,
     ],
     [
       "of MLflow",
-      otlp(
-        span({
-          "mlflow.spanType": '"CHAT_MODEL"',
-          "mlflow.spanInputs": json({ messages: [USER] }),
-          "mlflow.spanOutputs": json({ choices: [{ message: ASSISTANT }] }),
-        }),
-      ),
-      READ,
-    ],
-    ["with an empty parent", otlp(span(GENAI, { parentSpanId: "" })), COUNTED],
-    ["with a parent of zeros", otlp(span(GENAI, { parentSpanId: "0000000000000000" })), COUNTED],
-    [
-      "in the scopes of OTLP before 0.19",
-      otlp(span(GENAI)).replace("scopeSpans", "instrumentationLibrarySpans"),
-      COUNTED,
-    ],
-    [
-      "of Phoenix's REST API",
-      json({
-        data: [
-          {
-            name: "chat",
-            trace_id: "5b8efff798038103d269b633813fc60c",
-            span_id: "eee19b7ec3c1b174",
-            start_time_unix_nano: 1795165200000000000,
-            end_time_unix_nano: 1795165202400000000,
-            attributes: attributes(GENAI),
-          },
-        ],
-        next_cursor: null,
+      one({
+        "mlflow.spanType": '"CHAT_MODEL"',
+        "mlflow.spanInputs": json({ messages: [USER] }),
+        "mlflow.spanOutputs": json({ choices: [{ message: ASSISTANT }] }),
       }),
-      COUNTED,
-    ],
-    [
-      "with the conversation in its events",
-      otlp(
-        span(CALL, {
-          events: [
-            spanEvent("gen_ai.system.message", { role: "system", content: "Answer." }),
-            spanEvent("gen_ai.user.message", USER),
-            spanEvent("gen_ai.choice", { index: 0, finish_reason: "stop", message: { content: ANSWER } }),
-          ],
-        }),
-      ),
-      COUNTED,
-    ],
-    ["of Logfire with the events as an attribute", otlp(span({ ...CALL, events: json(OPENAI_EVENTS) })), COUNTED],
-    [
-      "of Logfire with the request and the response",
-      otlp(
-        span({
-          ...CALL,
-          request_data: json({ model: "gpt-4o", messages: [USER] }),
-          response_data: json({ message: ASSISTANT }),
-        }),
-      ),
-      COUNTED,
-    ],
-    [
-      "of Langfuse's SDK",
-      otlp(
-        span({
-          "langfuse.observation.type": "generation",
-          "langfuse.observation.model.name": "gpt-4o",
-          "langfuse.observation.input": json([USER]),
-          "langfuse.observation.output": json(ASSISTANT),
-          "langfuse.observation.usage_details": json({ input: 100, output: 10 }),
-        }),
-      ),
-      COUNTED,
-    ],
-    [
-      "of LangSmith",
-      otlp(
-        span({
-          ...CALL,
-          "langsmith.span.kind": "llm",
-          "gen_ai.prompt": json({ messages: [USER] }),
-          "gen_ai.completion": json({ choices: [{ message: ASSISTANT }] }),
-        }),
-      ),
-      COUNTED,
-    ],
-    [
-      "of LangSmith with LangChain's messages",
-      otlp(
-        span({
-          ...CALL,
-          "langsmith.span.kind": "LLM",
-          "gen_ai.prompt": json({
-            messages: [
-              [{ lc: 1, type: "constructor", id: ["HumanMessage"], kwargs: { content: QUESTION, type: "human" } }],
-            ],
-          }),
-          "gen_ai.completion": json({
-            generations: [[{ text: ANSWER, message: { kwargs: { content: ANSWER, type: "ai" } } }]],
-          }),
-        }),
-      ),
-      COUNTED,
+      READ,
     ],
     [
       "of LangSmith with a tool call of LangChain",
-      otlp(
-        span({
-          ...USAGE,
-          "langsmith.span.kind": "llm",
-          "gen_ai.prompt": json({ messages: [[{ kwargs: { content: QUESTION, type: "human" } }]] }),
-          "gen_ai.completion": json({
-            generations: [
-              [
-                {
-                  message: {
-                    kwargs: { content: "", type: "ai", tool_calls: [{ id: "c", name: "look", args: { q: 1 } }] },
-                  },
+      one({
+        ...USAGE,
+        "langsmith.span.kind": "llm",
+        "gen_ai.prompt": json({ messages: [[{ kwargs: { content: QUESTION, type: "human" } }]] }),
+        "gen_ai.completion": json({
+          generations: [
+            [
+              {
+                message: {
+                  kwargs: { content: "", type: "ai", tool_calls: [{ id: "c", name: "look", args: { q: 1 } }] },
                 },
-              ],
+              },
             ],
-          }),
+          ],
         }),
-      ),
+      }),
       { question: QUESTION, messages: [{}, { toolCalls: [{ id: "c", name: "look", arguments: { q: 1 } }] }] },
     ],
   ])("%s becomes a part of a trace", async (_, text, expected) => {
@@ -469,7 +383,7 @@ describe("a span", () => {
 
   it.each(["STATUS_CODE_ERROR", "Error", 2, "2"])("with the status code %j counts as failed", async (code) => {
     const events = [spanEvent("gen_ai.user.message", USER)];
-    const [trace] = await readAll(otlp(span(CALL, { events, status: { code, message: "overloaded" } })));
+    const [trace] = await readAll(one(CALL, { events, status: { code, message: "overloaded" } }));
     expect(trace).toMatchObject({ error: expect.stringContaining("overloaded") });
   });
 });
