@@ -5,6 +5,7 @@ import { TestBrowser } from "../../browser.js";
 import { needs } from "../../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { addressOf, BIN, workFolder } from "../art-e.js";
+import { isBrief, labelLines } from "./brief-answers.js";
 
 /** Labels that several processes read and write at the same time, in one database. */
 
@@ -25,8 +26,6 @@ beforeAll(async () => {
 afterAll(() => provider.close());
 
 const variables = () => ({ ANTHROPIC_API_KEY: "key", ANTHROPIC_BASE_URL: provider.url });
-
-const isBrief = (answer: string) => answer.split(/\s+/).length <= 14;
 
 async function done(line: string): Promise<string> {
   const { code, stdout, stderr } = await artE(line, variables());
@@ -104,10 +103,7 @@ describe("evals watch next to the label page", { ...needs("browser"), timeout: 1
 
   it("counts its anchors while the page saves labels, and no label is lost", async () => {
     const { runId, taskResults } = readJson("results.json");
-    const lines = (taskResults as { traceId: string; agentAnswer: string }[]).map(({ traceId, agentAnswer }) =>
-      JSON.stringify({ trace: traceId, source: "person", label: isBrief(agentAnswer) ? "good" : "bad", drawn: "all" }),
-    );
-    write("all.jsonl", lines.join("\n"));
+    write("all.jsonl", labelLines(taskResults, { drawn: "all" }));
     await done("evals label --from all.jsonl --quiet");
     await artE(["evals", "modes", "describe", "overall", "--sentence", "The answer is brief."]);
     await done("evals add brief_rubric --rubric anthropic/claude-haiku-5-5 --quiet");

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { slow } from "../../machine-requirements.js";
 import { QUESTIONS, workFolder } from "../art-e.js";
+import { briefEval } from "./brief-answers.js";
 import { jsonOf } from "./json-output.js";
 
 const { artE, readJson, start, write } = workFolder({ demo: "labeled" });
@@ -12,10 +13,7 @@ let second = "";
 
 /** Adds a validated eval of short answers to the active evals. */
 async function useEval(name: string) {
-  const pass = { all: [{ feature: "answer_words", at_most: 14 }] };
-  const origin = { by: "person", seed: null, labels: null };
-  const brief = { name, version: 1, kind: "rules", reference: false, criterion: "The answer is brief.", pass, origin };
-  write(`${name}.json`, JSON.stringify(brief));
+  write(`${name}.json`, briefEval(14, { name }));
   await json(`evals add ${name}.json`);
   await json(`evals test ${name}@1`);
   await json(`evals use ${name}`);
@@ -29,34 +27,46 @@ beforeAll(async () => {
   await useEval("brief");
 });
 
-describe.each(["run", "watch"])("evals %s with a run as argument", (command) => {
-  it.each([
-    ["a run name after the eval", "brief first", () => first],
-    ["a run name before the eval", "first brief", () => first],
-    ["a run name as --run", "brief --run first", () => first],
-    ["the same run name twice", "brief first --run first", () => first],
-    ["a run id", "brief ID", () => first],
-    ["the start of a run id", "brief STA", () => first],
-    ["latest", "brief latest", () => second],
-    ["a run with the name of an eval, as --run", "brief --run brief", () => second],
-  ])("accepts %s", async (_, words, expected) => {
+type Accepted = readonly [what: string, words: string, expected: () => string];
+const ACCEPTED: readonly [Accepted, ...Accepted[]] = [
+  ["a run name after the eval", "brief first", () => first],
+  ["a run name before the eval", "first brief", () => first],
+  ["a run name as --run", "brief --run first", () => first],
+  ["the same run name twice", "brief first --run first", () => first],
+  ["a run id", "brief ID", () => first],
+  ["the start of a run id", "brief STA", () => first],
+  ["latest", "brief latest", () => second],
+  ["a run with the name of an eval, as --run", "brief --run brief", () => second],
+];
+
+type Rejected = readonly [what: string, words: string, message: string];
+const REJECTED: readonly [Rejected, ...Rejected[]] = [
+  ["two runs", "brief first latest", "Cannot use several runs: first, latest."],
+  ["a name of neither an eval nor a run", "brief nosuch", 'Unknown eval or run "nosuch" in ./art-e.db.'],
+  ["another run as --run", "brief first --run latest", "RUN (first) and --run (latest) differ."],
+];
+
+/** All rows for the first command. The other one reads its words with the same function. */
+const forBoth = <Row>([row, ...others]: readonly [Row, ...Row[]]): (readonly [string, Row])[] => [
+  ...[row, ...others].map((one) => ["run", one] as const),
+  ["watch", row],
+];
+
+describe("a run as argument", () => {
+  it.each(forBoth(ACCEPTED))("of evals %s can be %j", async (command, [, words, expected]) => {
     const line = words.replace("ID", first).replace("STA", first.slice(0, -1));
     expect((await json(`evals ${command} ${line}`)).runId).toBe(expected());
   });
 
-  it("uses a name that an eval and a run share as the eval", async () => {
-    const { runId, evals } = await json(`evals ${command} brief`);
+  it("is not a name that an eval and a run share", async () => {
+    const { runId, evals } = await json("evals run brief");
     expect({ runId, names: evals.map(({ name }: { name: string }) => name) }).toEqual({
       runId: second,
       names: ["brief"],
     });
   });
 
-  it.each([
-    ["a name of neither an eval nor a run", "brief nosuch", 'Unknown eval or run "nosuch" in ./art-e.db.'],
-    ["two runs", "brief first latest", "Cannot use several runs: first, latest."],
-    ["another run as --run", "brief first --run latest", "RUN (first) and --run (latest) differ."],
-  ])("rejects %s", async (_, words, message) => {
+  it.each(forBoth(REJECTED))("of evals %s cannot be %j", async (command, [, words, message]) => {
     const { code, stderr } = await artE(`evals ${command} ${words}`);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
   });

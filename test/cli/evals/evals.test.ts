@@ -2,26 +2,14 @@ import { mkdirSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Database } from "../../../src/store/sqlite.js";
 import { jsonLines, QUESTIONS, workFolder } from "../art-e.js";
+import { briefEval, labelLines } from "./brief-answers.js";
 import { jsonOf } from "./json-output.js";
 
 const { artE, path, read, readJson, write } = workFolder({ demo: "answered" });
 
 const json = jsonOf(artE);
 
-/** The labels of these tests call answers of more than 14 words bad. */
-const LONG = 14;
-
-const EVAL = (changes: object = {}) =>
-  JSON.stringify({
-    name: "brief",
-    version: 1,
-    kind: "rules",
-    reference: false,
-    criterion: "The answer is brief.",
-    pass: { all: [{ feature: "answer_words", at_most: 25 }] },
-    origin: { by: "person", seed: null, labels: null },
-    ...changes,
-  });
+const EVAL = (changes: object = {}) => briefEval(25, changes);
 
 /** Writes the run's traces to a file. */
 async function tracesFile(): Promise<string> {
@@ -33,13 +21,7 @@ let runId = "";
 beforeAll(async () => {
   const { runId: id, taskResults } = readJson("results.json");
   runId = id;
-  const lines = taskResults.map(({ traceId, agentAnswer }: { traceId: string; agentAnswer: string }) => ({
-    trace: traceId,
-    source: "person",
-    label: agentAnswer.split(/\s+/).length > LONG ? "bad" : "good",
-    note: "by its length",
-  }));
-  write("labels.jsonl", lines.map((line: object) => JSON.stringify(line)).join("\n"));
+  write("labels.jsonl", labelLines(taskResults, { note: "by its length" }));
 });
 
 describe("art-e evals with labels", () => {
@@ -258,10 +240,7 @@ describe("the versions of an eval", () => {
     const review = await json("evals show brief --disagreements");
     expect(review.contradictions.length).toBeGreaterThan(0);
     expect(review.contradictions.every(({ label }: { label: string }) => label === "bad")).toBe(true);
-    write(
-      "shorter.json",
-      JSON.stringify({ ...JSON.parse(EVAL()), pass: { all: [{ feature: "answer_words", at_most: 20 }] } }),
-    );
+    write("shorter.json", briefEval(20));
     await json("evals add shorter.json");
     await json("evals use brief@1 --anyway");
     expect(await artE("evals test brief@1")).toMatchObject({ code: 3 });
@@ -355,7 +334,7 @@ describe("an eval file", () => {
 
   it("imports, runs and exports several evals together", async () => {
     write("one.json", EVAL({ name: "brief_one" }));
-    write("two.json", EVAL({ name: "brief_two", pass: { all: [{ feature: "answer_words", at_most: 10 }] } }));
+    write("two.json", briefEval(10, { name: "brief_two" }));
     const imported = await json("evals add one.json two.json");
     expect(imported.map(({ name }: { name: string }) => name)).toEqual(["brief_one", "brief_two"]);
     const { evals } = await json(`evals run brief_one@1 brief_two@1 --run ${runId}`);

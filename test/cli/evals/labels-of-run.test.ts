@@ -1,41 +1,25 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { QUESTIONS, workFolder } from "../art-e.js";
+import { jsonLines, QUESTIONS, workFolder } from "../art-e.js";
+import { briefEval, labelLines } from "./brief-answers.js";
 import { jsonOf } from "./json-output.js";
 
-const { artE, readJson, write } = workFolder({ demo: "answered" });
+const { artE, read, readJson, write } = workFolder({ demo: "answered" });
 
 const json = jsonOf(artE);
 
-/** The labels call answers of more than 14 words bad. The eval allows 16, so it makes errors. */
-const LONG = 14;
-const ALLOWED = 16;
-
 let runId = "";
-let labels: readonly { readonly trace: string; readonly label: string; readonly drawn: string }[] = [];
+let labels: readonly { readonly label: string }[] = [];
 /** The fraction of good answers among all answers. */
 let truth = 0;
 
 beforeAll(async () => {
   const { runId: id, taskResults } = readJson("results.json");
   runId = id;
-  labels = taskResults.map(({ traceId, agentAnswer }: { traceId: string; agentAnswer: string }) => ({
-    trace: traceId,
-    label: agentAnswer.split(/\s+/).length > LONG ? "bad" : "good",
-    source: "person",
-    drawn: "all",
-  }));
+  write("labels.jsonl", labelLines(taskResults, { drawn: "all" }));
+  labels = jsonLines(read("labels.jsonl"));
   truth = labels.filter(({ label }) => label === "good").length / labels.length;
-  write("labels.jsonl", labels.map((line) => JSON.stringify(line)).join("\n"));
-  const brief = {
-    name: "brief",
-    version: 1,
-    kind: "rules",
-    reference: false,
-    criterion: "The answer is brief.",
-    pass: { all: [{ feature: "answer_words", at_most: ALLOWED }] },
-    origin: { by: "person", seed: null, labels: null },
-  };
-  write("brief.json", JSON.stringify(brief));
+  // The labels allow 14 words, so the eval makes errors.
+  write("brief.json", briefEval(16));
   await json("evals label --from labels.jsonl");
   await json("evals add brief.json");
   await artE("evals test brief");

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { workFolder } from "../art-e.js";
+import { labelLines } from "./brief-answers.js";
 import { jsonOf } from "./json-output.js";
 
 /**
@@ -64,15 +65,8 @@ describe.each(["otlp", "atif"])("traces imported from another program as %s", (f
   });
 
   it("can have labels, which validate evals", async () => {
-    const lines = answers.map(({ traceId, answer }) =>
-      JSON.stringify({
-        trace: traceId,
-        source: "person",
-        label: answer.split(/\s+/).length > 14 ? "bad" : "good",
-        drawn: "all",
-      }),
-    );
-    write(`${format}-labels.jsonl`, lines.join("\n"));
+    const answered = answers.map(({ traceId, answer }) => ({ traceId, agentAnswer: answer }));
+    write(`${format}-labels.jsonl`, labelLines(answered, { drawn: "all" }));
     await json(`evals label --from ${format}-labels.jsonl --db ${db}`);
     const [{ templates }] = await json(`evals suggest --db ${db}`);
     expect(templates[0]).toMatchObject({ name: "short_answer", version: 1 });

@@ -3,6 +3,7 @@ import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
 import { Database } from "../../../src/store/sqlite.js";
 import { needs } from "../../machine-requirements.js";
 import { MARCUS, QUESTIONS, workFolder } from "../art-e.js";
+import { isBrief, labelLines } from "./brief-answers.js";
 import { jsonOf } from "./json-output.js";
 
 const { artE, path, read, readJson, write } = workFolder({ demo: "answered" });
@@ -21,14 +22,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
   beforeAll(async () => {
     const { runId: id, taskResults } = readJson("results.json");
     runId = id;
-    const lines = taskResults.map(({ traceId, agentAnswer }: { traceId: string; agentAnswer: string }) =>
-      JSON.stringify({
-        trace: traceId,
-        source: "person",
-        label: agentAnswer.split(/\s+/).length > 14 ? "bad" : "good",
-      }),
-    );
-    write("labels.jsonl", lines.join("\n"));
+    write("labels.jsonl", labelLines(taskResults));
     await json("evals label --from labels.jsonl");
     write("brief.py", SHORT);
     write("raises.py", SHORT.replace("words = ", "words = task['nothing'] + "));
@@ -80,8 +74,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     expect(await artE(line)).toMatchObject({ code: 0, stderr: "" });
     const { settings, taskResults } = readJson("some.json");
     expect(settings.scorers).toContain("eval:brief@1");
-    for (const { agentAnswer, scores } of taskResults)
-      expect(scores["eval:brief"]).toBe(agentAnswer.split(/\s+/).length <= 14 ? 1 : 0);
+    for (const { agentAnswer, scores } of taskResults) expect(scores["eval:brief"]).toBe(isBrief(agentAnswer) ? 1 : 0);
     expect(await artE(`score --scorers eval:brief -o again.json --quiet`)).toMatchObject({ code: 0 });
     expect(readJson("again.json").taskResults.map(({ scores }: { scores: object }) => scores)).toEqual(
       taskResults.map(({ scores }: { scores: object }) => expect.objectContaining(scores)),
@@ -141,7 +134,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
   it("fail validation if they list the ids of bad traces or tasks", async () => {
     const { taskResults } = readJson("results.json");
     const bad = (taskResults as { traceId: string; taskId: number; agentAnswer: string }[]).filter(
-      ({ agentAnswer }) => agentAnswer.split(/\s+/).length > 14,
+      ({ agentAnswer }) => !isBrief(agentAnswer),
     );
     const listed = (ids: readonly unknown[]) => JSON.stringify(ids);
     await expectRejection(
@@ -179,21 +172,17 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     });
     write("doubled.jsonl", doubled.map((trace) => `${JSON.stringify(trace)}\n`).join(""));
     await json("import-traces doubled.jsonl --db doubled.db");
-    const isBad = (trace: { answer: string }) => trace.answer.split(/\s+/).length > 14;
-    const labels = doubled.map((one) => ({
-      trace: one.traceId,
-      source: "person",
-      label: isBad(one) ? "bad" : "good",
-      drawn: "all",
-    }));
-    write("doubled-labels.jsonl", labels.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const answered = doubled.map(({ traceId, answer }) => ({ traceId, agentAnswer: answer }));
+    write("doubled-labels.jsonl", labelLines(answered, { drawn: "all" }));
     await json("evals label --from doubled-labels.jsonl --db doubled.db");
     await json("evals suggest --db doubled.db");
     // The author of the eval has seen only the training half.
     const db = new Database(path("doubled.db"), { readonly: true });
     const seen = db.prepare("SELECT trace_id FROM eval_traces WHERE half = 'training'").pluck().all() as string[];
     db.close();
-    const bad = doubled.filter((one) => seen.includes(one.traceId) && isBad(one)).map(({ task }) => task.question);
+    const bad = doubled
+      .filter((one) => seen.includes(one.traceId) && !isBrief(one.answer))
+      .map(({ task }) => task.question);
     write(
       "by_heart.py",
       `BAD = ${JSON.stringify(bad)}\n\n\n${SHORT.replace("words <= 14", 'task["user_message"] not in BAD')}`,

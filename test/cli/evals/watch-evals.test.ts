@@ -4,6 +4,7 @@ import { Database } from "../../../src/store/sqlite.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import type { ParsedRequest } from "../../providers/wire-request.js";
 import { demoQuestions, type Line, QUESTIONS, workFolder } from "../art-e.js";
+import { briefEval, isBrief, labelLines } from "./brief-answers.js";
 
 const { artE, path, readJson, write } = workFolder({ demo: "answered" });
 
@@ -43,16 +44,13 @@ async function json(line: Line, expected = 0) {
   return JSON.parse(stdout);
 }
 
+type Answers = Parameters<typeof labelLines>[0];
+
 /** Imports labels: a trace is good if its answer is. */
-async function label(file: string, traces: readonly object[], isGood: (answer: string) => boolean, drawn: string) {
-  const lines = (traces as { traceId: string; agentAnswer: string }[]).map(({ traceId, agentAnswer }) =>
-    JSON.stringify({ trace: traceId, source: "person", label: isGood(agentAnswer) ? "good" : "bad", drawn }),
-  );
-  write(file, lines.join("\n"));
+async function label(file: string, traces: Answers, isGood: (answer: string) => boolean, drawn: string) {
+  write(file, labelLines(traces, { drawn }, isGood));
   await json(`evals label --from ${file}`);
 }
-
-const wordsOf = (text: string) => text.split(/\s+/).length;
 
 it("evals watch without a name requires a validated active eval", async () => {
   await json("evals add has_source");
@@ -68,7 +66,7 @@ describe("evals watch of a rubric whose judge changes", () => {
   beforeAll(async () => {
     const { runId: id, taskResults } = readJson("results.json");
     runId = id;
-    await label("labels.jsonl", taskResults, (answer) => wordsOf(answer) <= 14, "all");
+    await label("labels.jsonl", taskResults, isBrief, "all");
     await artE(["evals", "modes", "describe", "overall", "--sentence", "The answer is brief."]);
     await json("evals add brief_rubric --rubric anthropic/claude-haiku-5-5");
     await json("evals test brief_rubric@1");
@@ -150,23 +148,14 @@ describe("evals watch of rules whose agent changes", () => {
   let second = "";
   /** The fraction of good answers of the second run. */
   let truth = 0;
-  let answers: { traceId: string; agentAnswer: string }[] = [];
+  let answers: Answers = [];
 
   beforeAll(async () => {
     await artE("agents clone email-search polite");
     expect((await artE(`${RUN} -o first.json`, variables())).code).toBe(0);
     first = readJson("first.json").runId;
     await label("first.jsonl", readJson("first.json").taskResults, (answer) => answer === SHORT_ANSWER, "all");
-    const brief = {
-      name: "brief",
-      version: 1,
-      kind: "rules",
-      reference: false,
-      criterion: "The answer is brief.",
-      pass: { all: [{ feature: "answer_words", at_most: 14 }] },
-      origin: { by: "person", seed: null, labels: null },
-    };
-    write("brief.json", JSON.stringify(brief));
+    write("brief.json", briefEval());
     await json("evals add brief.json");
     await json("evals test brief@1");
     await json("evals use brief");

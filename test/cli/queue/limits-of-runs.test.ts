@@ -6,6 +6,7 @@ import { type Answer, type FakeProvider, startFakeProvider } from "../../provide
 import type { ParsedRequest } from "../../providers/wire-request.js";
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { interruptTwice, jsonLines, MAIL, QUESTIONS, workFolder } from "../art-e.js";
+import { briefEval } from "../evals/brief-answers.js";
 import { Workers } from "./queue-setup.js";
 
 /** Limits of an entire run over a queue, which two workers keep together, tested with a counting model server. */
@@ -187,16 +188,7 @@ describe("a queued run with two workers", needs("redis"), () => {
   });
 
   it("sends no further request in a repeat with --cache, and uses the coordinator's evals", async () => {
-    const brief = {
-      name: "has_answer",
-      version: 1,
-      reference: false,
-      criterion: "The answer is short.",
-      origin: { by: "person", seed: null, labels: null },
-      kind: "rules",
-      pass: { all: [{ feature: "answer_words", at_most: 5 }] },
-    };
-    write("brief.json", JSON.stringify(brief));
+    write("brief.json", briefEval(5, { name: "has_answer" }));
     expect(await artE("evals add brief.json")).toMatchObject({ code: 0 });
     const first = await artE(`${LINE} -l 10 --cache --scorers eval:has_answer@1,tokenF1 -o one.json`, variables());
     expect(first).toMatchObject({ code: 0, stderr: "" });
