@@ -67,7 +67,7 @@ function sections(usage: string, command: Command): string[] {
   const { positionals = {} } = command;
   const args = Object.entries(positionals).map(([name, options]) => {
     const [meaning, fallback] = splitDefault(options.describe ?? "");
-    return `- \`${name}\`: ${withDefault(meaning, fallback)}`;
+    return `- \`${name}\`: ${meaning}${fallback === "" ? "" : ` (default: ${fallback})`}`;
   });
   return [
     ...(args.length === 0 ? [] : [`\`\`\`\nart-e ${usage}\n\`\`\``, args.join("\n")]),
@@ -75,8 +75,6 @@ function sections(usage: string, command: Command): string[] {
     ...flagNames(command),
   ];
 }
-
-const withDefault = (meaning: string, fallback = "") => (fallback === "" ? meaning : `${meaning} [${fallback}]`);
 
 function exampleLines(usage: string): string[] {
   const examples = EXAMPLES[usage.replace(/ [<[].*$/, "")] ?? [];
@@ -101,9 +99,9 @@ export async function flagPage(table: readonly TableEntry[]): Promise<string> {
   const rows = new Map<string, Map<string, string[]>>();
   const add = (command: string, { flags }: Command) => {
     for (const [name, options] of Object.entries(flags)) {
-      const [flag = "", meaning = "", fallback] = flagCells(name, options);
+      const [flag = "", meaning = "", fallback = ""] = flagCells(name, options);
       const meanings = rows.get(flag) ?? new Map<string, string[]>();
-      const text = withDefault(meaning, fallback);
+      const text = fallback === "" ? meaning : `${meaning} [${fallback}]`;
       meanings.set(text, [...(meanings.get(text) ?? []), command]);
       rows.set(flag, meanings);
     }
@@ -142,7 +140,7 @@ function flagCells(name: string, options: Flag): readonly string[] {
   const { alias = [] } = options;
   const names = [...[alias].flat().filter((other) => other.length === 1), name];
   const longer = [alias].flat().filter((other) => other.length > 1);
-  const value = placeholderOf(name, options);
+  const value = placeholderOf(name, options).replaceAll("|", "\\|");
   const written = [...names, ...longer].map((one) => `\`${one.length === 1 ? "-" : "--"}${one}${value}\``);
   return [written.join(", "), ...splitDefault(explanationOf(options))];
 }
