@@ -14,6 +14,10 @@ import { slow } from "../machine-requirements.js";
 const LABELED = 160;
 const PAIRS = 40;
 const RUN = 1_000;
+/** Simulations per coverage. */
+const DRAWS = 200;
+/** Enough to show that the intervals of a wrong method miss the truth. */
+const FEW_DRAWS = 60;
 
 interface World {
   /** Fraction of bad items among the labeled ones, and in the run. */
@@ -50,7 +54,7 @@ function estimateIn(
   return rateDespiteLabelErrors({ successes: passed, n: RUN }, table, withPairs ? pairs : null);
 }
 
-function coverage(world: World, withPairs = true, draws = 200): number {
+function coverage(world: World, withPairs = true, draws = DRAWS): number {
   let covered = 0;
   for (let i = 0; i < draws; i++) {
     const { low, high } = estimateIn(world, i + 1, withPairs);
@@ -73,14 +77,14 @@ describe("rateDespiteLabelErrors", () => {
 
   it("covers the rate, which an interval with 10% wrong labels that count as right misses", () => {
     const world = { labeledBad: 0.3, runBad: 0.6, labelErrors: 0.1, truePositive: 0.92, trueNegative: 0.85 };
-    expect(coverage(world, false)).toBeLessThan(0.8);
+    expect(coverage(world, false, FEW_DRAWS)).toBeLessThan(0.8);
   });
 
   describe("with all disagreements of two people adjudicated", () => {
     const [labeled, runBad, labelErrors] = [400, 0.6, 0.1];
-    const coverageOf = (resolved: number) => {
+    const coverageOf = (resolved: number, draws = DRAWS) => {
       let covered = 0;
-      for (let seed = 1; seed <= 200; seed++) {
+      for (let seed = 1; seed <= draws; seed++) {
         const random = seededRandom(seed);
         const happens = (p: number) => random(2 ** 30) < p * 2 ** 30;
         const passes = (isGood: boolean) => happens(isGood ? 0.92 : 0.15);
@@ -98,12 +102,13 @@ describe("rateDespiteLabelErrors", () => {
         const { low, high } = rateDespiteLabelErrors({ successes: passed, n: RUN }, table, pairs);
         covered += Number(low !== null && high !== null && low <= 1 - runBad && 1 - runBad <= high);
       }
-      return covered / 200;
+      return covered / draws;
     };
 
     it("covers the true rate", () => expect(coverageOf(1)).toBeGreaterThanOrEqual(0.92));
 
-    it("would not cover it if the labels counted as wrong as before", () => expect(coverageOf(0)).toBeLessThan(0.8));
+    it("would not cover it if the labels counted as wrong as before", () =>
+      expect(coverageOf(0, FEW_DRAWS)).toBeLessThan(0.8));
   });
 
   describe("with four identical answers per question", () => {
@@ -112,7 +117,7 @@ describe("rateDespiteLabelErrors", () => {
     type Count = (sample: readonly { success: boolean; cluster: string }[]) => Proportion;
     const coverageOf = (count: Count) => {
       let covered = 0;
-      for (let seed = 1; seed <= 200; seed++) {
+      for (let seed = 1; seed <= DRAWS; seed++) {
         const random = seededRandom(seed);
         const happens = (p: number) => random(2 ** 30) < p * 2 ** 30;
         const trials = (n: number, event: () => boolean) =>
@@ -131,7 +136,7 @@ describe("rateDespiteLabelErrors", () => {
         const { low, high } = rateDespiteLabelErrors(observed, table, null);
         covered += Number(low !== null && high !== null && low <= truth && truth <= high);
       }
-      return covered / 200;
+      return covered / DRAWS;
     };
 
     it("covers the true rate with the numbers of independent trials", () =>

@@ -67,19 +67,15 @@ describe("art-e run --body", () => {
     expect(settings("body.json").extraBody).toEqual(fields);
   });
 
-  it("rejects fields that art-e sets, and invalid JSON, in one line before the first request", async () => {
-    for (const [flag, said] of [
-      ["messages=[]", "--body: messages is set by art-e itself."],
-      ["temperature=1", "--body: temperature has its own setting, --temperature."],
-      ["user=ada", '--body: the value of user is not JSON. Put strings in quotes: user="text".'],
-    ] as const) {
-      const { ended, bodies } = await requestsOf(() => run("--body", flag));
-      expect(ended).toMatchObject({ code: 2, stdout: "" });
-      expect(ended.stderr).toContain(said);
-      expect(bodies).toEqual([]);
-    }
-    const host = await run("--header", "Host=example.com");
-    expect(host).toMatchObject({ code: 2, stderr: expect.stringContaining("--header: Host is set by art-e itself.") });
+  // All rejected names and values: test/models/request-extras.test.ts.
+  it.each([
+    ["--body", "messages=[]", "--body: messages is set by art-e itself."],
+    ["--header", "Host=example.com", "--header: Host is set by art-e itself."],
+  ])("and --header reject fields that art-e sets in one line before the first request (%s)", async (...words) => {
+    const [flag, value, said] = words;
+    const { ended, bodies } = await requestsOf(() => run(flag, value));
+    expect(ended).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(said) });
+    expect(bodies).toEqual([]);
   });
 });
 

@@ -189,29 +189,16 @@ describe("selecting questions", () => {
   const FILE = `--dataset ${QUESTIONS}`;
 
   describe("limits of art-e run on its questions", () => {
-    it("select the first questions if --limit is given", async () => {
-      expect(await answered(`${FILE} -l 3`)).toEqual(idsOf(demoQuestions.slice(0, 3)));
-    });
-
-    it("select the questions in --ids, in any order", async () => {
-      expect(await answered(`${FILE} --ids 40,7,12`)).toEqual([7, 12, 40]);
-    });
-
-    it("select questions about the mailbox in --inbox, in any spelling", async () => {
-      const own = demoQuestions.filter((question) => question.inbox_address === MARCUS);
-      expect(await answered(`${FILE} --inbox ${MARCUS.toUpperCase()} -l 0`)).toEqual(idsOf(own));
-    });
-
-    it("select questions at least as realistic as --min-realism", async () => {
-      const realistic = demoQuestions.filter((question) => question.how_realistic >= 0.9);
-      expect(realistic.length).toBeLessThan(demoQuestions.length);
-      expect(await answered(`${FILE} --min-realism 0.9 -l 0`)).toEqual(idsOf(realistic));
-    });
-
-    it("select questions with at most --max-sources gold emails", async () => {
-      const few = demoQuestions.filter((question) => question.message_ids.length <= 1);
-      expect(few.length).toBeLessThan(demoQuestions.length);
-      expect(await answered(`${FILE} --max-sources 1 -l 0`)).toEqual(idsOf(few));
+    it.each<[string, (question: Question, i: number) => boolean]>([
+      ["-l 3", (_, i) => i < 3],
+      ["--ids 40,7,12", ({ id }) => [7, 12, 40].includes(id)],
+      [`-l 0 --inbox ${MARCUS.toUpperCase()}`, ({ inbox_address }) => inbox_address === MARCUS],
+      ["-l 0 --min-realism 0.9", ({ how_realistic }) => how_realistic >= 0.9],
+      ["-l 0 --max-sources 1", ({ message_ids }) => message_ids.length <= 1],
+    ])("select only the questions that fit %s", async (flags, fits) => {
+      const fitting = demoQuestions.filter(fits);
+      expect(fitting.length).toBeLessThan(demoQuestions.length);
+      expect(await answered(`${FILE} ${flags}`)).toEqual(idsOf(fitting));
     });
 
     it("select a random part if --shuffle is given, the same for the same --seed", async () => {
