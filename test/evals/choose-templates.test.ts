@@ -8,6 +8,7 @@ import {
 } from "../../src/evals/choose-templates.js";
 import { TEMPLATES } from "../../src/evals/templates.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
+import { slow } from "../machine-requirements.js";
 
 const TRACES = 80;
 
@@ -65,16 +66,19 @@ describe("alignmentOf", () => {
 });
 
 describe("chooseTemplates", () => {
-  it("chooses none if the labels are shuffled, for at least 38 of 40 seeds", () => {
+  const choosesNone = (seeds: number) => {
     let none = 0;
-    for (let seed = 1; seed <= 40; seed++) {
+    for (let seed = 1; seed <= seeds; seed++) {
       const random = seededRandom(seed * 7919);
       const all = measured(random);
       const bad = Array.from({ length: TRACES }, () => random(2) === 0);
       if (chosenOf(all, labelsOf(bad), seed).length === 0) none++;
     }
-    expect(none).toBeGreaterThanOrEqual(38);
-  });
+    expect(none).toBeGreaterThanOrEqual(0.95 * seeds);
+  };
+  const NONE = "chooses none for nearly all of %i seeds if the labels are shuffled";
+  it.each([20])(NONE, choosesNone);
+  it.each([40])(NONE, slow(), choosesNone);
 
   it("chooses templates that fail different bad traces, and explains each rejection", () => {
     const random = seededRandom(3);

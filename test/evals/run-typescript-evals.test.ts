@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import type { Readable } from "node:stream";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import {
   describeTypescript,
   runTypescriptEval,
@@ -16,13 +16,14 @@ import { called, trace } from "../scoring/trace.js";
 
 const never = new AbortController().signal;
 
-const traces: QuestionTrace[] = Array.from({ length: 8 }, (_, i) => ({
+const traceOf = (i: number): QuestionTrace => ({
   ...trace(
     { answer: `answer ${i}`, taskId: i, toolCalls: [called("email_search", { emails: [] })] },
     { answer: "gold" },
   ),
   scores: { semanticScore: { value: 0.25 } },
-}));
+});
+const traces = Array.from({ length: 8 }, (_, i) => traceOf(i));
 
 const isolation = await typescriptIsolation();
 
@@ -76,52 +77,66 @@ describe("runTypescriptEval", () => {
     expect(reference?.reason).toMatch(/"expected_output":"gold".*"semanticScore"/);
   });
 
-  it.each([
-    ["returns NaN", "return { score: NaN, reason: '' };", "TypeError: the score is NaN, expected 0 to 1 or null"],
-    ["returns more than 1", "return { score: 7, reason: '' };", "TypeError: the score is 7, expected 0 to 1 or null"],
-    [
-      "returns a string",
-      "return { score: '1', reason: '' };",
-      "TypeError: the score is string, expected 0 to 1 or null",
-    ],
-    ["returns a number", "return 1;", "TypeError: it returned number, expected {score, reason}"],
-    ["returns nothing", "return;", "TypeError: it returned undefined, expected {score, reason}"],
-    ["throws", "throw new RangeError('no');", "RangeError: no"],
-    ["ends the process", "process.exit(3);", "its process exited with code 3"],
-    ["loops", "for (;;);", "it took more than 5 s"],
-    ["never answers", "await new Promise(() => {});", "it took more than 5 s"],
-    // On a slow machine, the time limit comes first.
-    [
-      "takes all memory",
-      "const all = []; for (;;) all.push(new Array(1e6).fill(0.5));",
-      /ran out of memory|took more than 5 s/,
-    ],
-    [
-      "reads a file",
-      "require('node:fs').readFileSync('/etc/hostname');",
-      "Error: Cannot import node:fs: an eval can import assert, ",
-    ],
-    [
-      "starts a program",
-      "require('node:child_process').execSync('id');",
-      "Error: Cannot import node:child_process: an eval can import ",
-    ],
-    ["ends its parent", "process.kill(process.ppid, 'SIGKILL');", "TypeError: process.kill is not a function"],
-    [
-      "starts its parent's debugger",
-      "require('node:process')._debugProcess(process.ppid);",
-      "TypeError: require(...)._debugProcess is not a function",
-    ],
-    [
-      "forges an outcome",
-      "process.send({ id: 99, ms: 0, score: 1, reason: '', error: null }); for (;;);",
-      "TypeError: process.send is not a function",
-    ],
-  ])("records an error for a trace on which the code %s, and continues", async (_, bad, error) => {
-    const outcomes = await run(body(`if (input.taskId === 3) { ${bad} }\nreturn { score: 1, reason: "" };`));
-    expect(outcomes[3]?.error).toMatch(error);
-    expect(outcomes[3]?.score).toBeNull();
-    expect(outcomes.filter((_, i) => i !== 3).map(({ score }) => score)).toEqual([1, 1, 1, 1, 1, 1, 1]);
+  describe("of which some traces fail", () => {
+    const FAULTS: readonly (readonly [what: string, code: string, error: string | RegExp])[] = [
+      ["returns NaN", "return { score: NaN, reason: '' };", "TypeError: the score is NaN, expected 0 to 1 or null"],
+      ["returns more than 1", "return { score: 7, reason: '' };", "TypeError: the score is 7, expected 0 to 1 or null"],
+      [
+        "returns a string",
+        "return { score: '1', reason: '' };",
+        "TypeError: the score is string, expected 0 to 1 or null",
+      ],
+      ["returns a number", "return 1;", "TypeError: it returned number, expected {score, reason}"],
+      ["returns nothing", "return;", "TypeError: it returned undefined, expected {score, reason}"],
+      ["throws", "throw new RangeError('no');", "RangeError: no"],
+      ["ends the process", "process.exit(3);", "its process exited with code 3"],
+      ["loops", "for (;;);", "it took more than 5 s"],
+      ["never answers", "await new Promise(() => {});", "it took more than 5 s"],
+      // On a slow machine, the time limit comes first.
+      [
+        "takes all memory",
+        "const all = []; for (;;) all.push(new Array(1e6).fill(0.5));",
+        /ran out of memory|took more than 5 s/,
+      ],
+      [
+        "reads a file",
+        "require('node:fs').readFileSync('/etc/hostname');",
+        "Error: Cannot import node:fs: an eval can import assert, ",
+      ],
+      [
+        "starts a program",
+        "require('node:child_process').execSync('id');",
+        "Error: Cannot import node:child_process: an eval can import ",
+      ],
+      ["ends its parent", "process.kill(process.ppid, 'SIGKILL');", "TypeError: process.kill is not a function"],
+      [
+        "starts its parent's debugger",
+        "require('node:process')._debugProcess(process.ppid);",
+        "TypeError: require(...)._debugProcess is not a function",
+      ],
+      [
+        "forges an outcome",
+        "process.send({ id: 99, ms: 0, score: 1, reason: '', error: null }); for (;;);",
+        "TypeError: process.send is not a function",
+      ],
+    ];
+    let outcomes: Awaited<ReturnType<typeof run>> = [];
+
+    // One run for all faults: each start of a process takes longer than its traces.
+    beforeAll(async () => {
+      const cases = FAULTS.map(([, code], i) => `case ${2 * i}: { ${code} break; }`).join("\n");
+      const over = Array.from({ length: 2 * FAULTS.length }, (_, i) => traceOf(i));
+      outcomes = await run(body(`switch (input.taskId) { ${cases} }\nreturn { score: 1, reason: "" };`), { over });
+    });
+
+    it.each(FAULTS.map(([what, , error], i) => [what, error, i] as const))(
+      "records an error for a trace on which the code %s, and continues",
+      (_, error, i) => {
+        expect(outcomes[2 * i]?.error).toMatch(error);
+        expect(outcomes[2 * i]?.score).toBeNull();
+        expect(outcomes[2 * i + 1]).toMatchObject({ score: 1, error: null });
+      },
+    );
   });
 
   it("reports each outcome, including the outcome of a trace that ended the process", async () => {

@@ -71,7 +71,7 @@ describe("labels in a database", () => {
   });
 
   it("put 4 of the first 11 bad traces into training and 7 into the test, later ones mostly into the test, permanently", () => {
-    for (let set = 0; set < 20; set++) {
+    for (let set = 0; set < 8; set++) {
       const ids = save(
         Array.from({ length: 120 }, (_, i) =>
           asked(`Set ${set}, question ${i}?`, `Gold ${set} ${i}`, [`<${set}.${i}@x>`]),
