@@ -6,6 +6,7 @@ import { openLabeling } from "../src/evals/labeling.js";
 import { firstDraw } from "../src/evals/labels.js";
 import { PassTally } from "../src/evals/pass-rates.js";
 import { getEval, saveDraft } from "../src/evals/store.js";
+import { suggestEvals } from "../src/evals/suggest.js";
 import { TEMPLATES } from "../src/evals/templates.js";
 import { testEval } from "../src/evals/test-eval.js";
 import { contextOf } from "../src/library/options/context.js";
@@ -73,7 +74,7 @@ const CONDITIONS: readonly Condition[] = [false, true].flatMap((enriched): reado
   { enriched, errors: 0.078, failed: 0, again: "adjudicated" },
 ]);
 
-interface CodingLine extends Condition {
+export interface CodingLine extends Condition {
   readonly sets: number;
   /** Mean number of traces labeled with a mode. */
   readonly labeledBad: number;
@@ -91,24 +92,15 @@ interface CodingLine extends Condition {
   readonly tnr: number | null;
 }
 
-export interface CodingBench {
-  readonly passes: readonly CodingLine[];
-  readonly rates: readonly RateLine[];
-}
-
 /** Earlier seeds were used while the program was improved. */
 const FIRST_SEED = 1_001;
 
 /** `texts`: traces of the demo, as JSON. `seeds`: runs per condition. */
-export async function benchCodingPasses(
-  texts: readonly string[],
-  seeds: number,
-  draws = 20 * seeds,
-): Promise<CodingBench> {
+export async function benchCodingPasses(texts: readonly string[], seeds: number): Promise<readonly CodingLine[]> {
   const base = cleanTraces(texts);
   const passes: CodingLine[] = [];
   for (const condition of CONDITIONS) passes.push(await codingLine(base, condition, seeds));
-  return { passes, rates: await rateLines(base, draws) };
+  return passes;
 }
 
 async function codingLine(base: readonly QuestionTrace[], condition: Condition, seeds: number): Promise<CodingLine> {
@@ -297,7 +289,9 @@ async function label(
 }
 
 /** Figures about a run from coding passes. */
-interface RateLine extends Pick<Condition, "enriched" | "errors"> {
+export interface RateLine extends Pick<Condition, "enriched" | "errors"> {
+  /** Whether the eval was chosen by the labels of each draw. Otherwise, it was given before. */
+  readonly chosen: boolean;
   /** Fraction of bad traces in the run. */
   readonly bad: number;
   readonly draws: number;
@@ -313,18 +307,20 @@ const MODE = "wrong";
 const TRUE_POSITIVES = 0.92;
 const FALSE_POSITIVES = 0.15;
 
-/** An eval with errors (has_source, against another truth), and one mode, in passes over the same run. */
-async function rateLines(base: readonly QuestionTrace[], draws: number): Promise<RateLine[]> {
+/** An eval with errors (has_source, against another truth), and one mode, in `draws` passes over the same run. */
+export async function benchCorrectedRates(texts: readonly string[], draws: number): Promise<readonly RateLine[]> {
+  const base = cleanTraces(texts);
   const lines: RateLine[] = [];
   for (const enriched of [false, true])
     for (const bad of [0.05, 0.3, 0.6])
-      for (const errors of [0, 0.05]) lines.push(await rateLine(base, { enriched, bad, errors }, draws));
+      for (const errors of [0, 0.05])
+        for (const chosen of [false, true]) lines.push(await rateLine(base, { enriched, bad, errors, chosen }, draws));
   return lines;
 }
 
 function rateLine(
   base: readonly QuestionTrace[],
-  { enriched, bad, errors }: Pick<RateLine, "enriched" | "bad" | "errors">,
+  { enriched, bad, errors, chosen }: Pick<RateLine, "enriched" | "bad" | "errors" | "chosen">,
   draws: number,
 ): Promise<RateLine> {
   return withDatabase(async (db, settings) => {
@@ -339,7 +335,7 @@ function rateLine(
     }
     const template = TEMPLATES.find(({ name }) => name === "has_source");
     if (template === undefined) throw new Error("unknown template has_source");
-    saveDraft(db, ruleOf(template), "2026-01-01T00:00:00.000Z");
+    if (!chosen) saveDraft(db, ruleOf(template), "2026-01-01T00:00:00.000Z");
     const isBad = [...modeOf.values()].filter((mode) => mode !== null).length / modeOf.size;
     const person = notesOf(modeOf, errors, random);
     const counts = { modeRate: 0, corrected: 0, held: 0 };
@@ -347,12 +343,12 @@ function rateLine(
       // Resets the labels, because a question's half is otherwise permanent.
       for (const name of ["coded_modes", "coding_notes", "failure_modes", "eval_labels", "eval_traces"])
         db.exec(`DELETE FROM ${name}`);
-      for (const name of ["eval_questions", "eval_tests"]) db.exec(`DELETE FROM ${name}`);
+      for (const name of ["eval_questions", "eval_tests", ...(chosen ? ["evals"] : [])]) db.exec(`DELETE FROM ${name}`);
       const again = errors === 0 ? "nobody" : "second person";
       await codePass(db, { enriched, again, notes: person(), repeated: person(), notesAgain: person(), modeOf, seed });
       const rate = readTaxonomy(db, RUN).modes[0]?.rate;
       if (rate !== undefined && isWithin(rate, isBad)) counts.modeRate++;
-      const corrected = await correctedRate(db, passes, settings);
+      const corrected = await correctedRate(db, passes, { chosen, seed }, settings);
       if (corrected === null) continue;
       counts.corrected++;
       if (isWithin(corrected, 1 - isBad)) counts.held++;
@@ -362,6 +358,7 @@ function rateLine(
       enriched,
       bad,
       errors,
+      chosen,
       draws,
       modeRate: modeRate / draws,
       corrected: corrected / draws,
@@ -370,9 +367,18 @@ function rateLine(
   });
 }
 
-/** Returns null if the eval cannot be tested. */
-async function correctedRate(db: Db, passes: ReadonlyMap<string, boolean>, settings: AppSettings) {
+/** Returns null if the eval is not chosen or cannot be tested. */
+async function correctedRate(
+  db: Db,
+  passes: ReadonlyMap<string, boolean>,
+  { chosen, seed }: { readonly chosen: boolean; readonly seed: number },
+  settings: AppSettings,
+) {
   try {
+    if (chosen) {
+      const { evals } = await suggestEvals({ criterion: MODE, seed }, settings);
+      if (!evals.some(({ stored }) => stored.definition.name === "has_source")) return null;
+    }
     const options = { name: "has_source", criterion: MODE, thresholds: "usable" } as const;
     const { test } = await testEval(options, contextOf(settings));
     const tally = new PassTally();

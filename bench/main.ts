@@ -19,7 +19,8 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  *
  * `suite` measures the built program over the demo suite, by default with 100 tasks. `export` writes one trace per task
  * in each format. `evals` processes as many traces, simulates the intervals of corrected rates, searches for planted
- * faults in --runs label sets per fault, and codes --runs runs with six failure modes each.
+ * faults in --runs label sets per fault, and codes --runs runs with six failure modes each. `--part speed|estimators|
+ * planted|enriched|coding|rates` selects one of these.
  * `otlp` measures --runs pairs of runs, with and without sending traces.
  *
  * Fourteen are not in `all`. `yield` codes --runs runs per world and condition, and counts the failure modes that become
@@ -72,6 +73,7 @@ const { positionals, values } = parseArgs({
     mails: { type: "string", default: "20000" },
     csv: { type: "string" },
     runs: { type: "string", default: "1" },
+    part: { type: "string" },
     tasks: { type: "string", default: "2000" },
     keep: { type: "string" },
     workers: { type: "string", default: "1,2,4" },
@@ -177,8 +179,13 @@ if (subject === "export") {
 }
 
 if (subject === "evals") {
-  const { printEvalsBench } = await import("./print-evals-bench.js");
-  await printEvalsBench(Number(values.tasks), Number(values.runs), values.json);
+  const { EVAL_PARTS, printEvalsBench } = await import("./print-evals-bench.js");
+  const parts = EVAL_PARTS.filter((part) => values.part === undefined || part === values.part);
+  if (parts.length === 0) {
+    console.error(`Unknown part "${values.part}". The parts of evals are ${EVAL_PARTS.join(", ")}.`);
+    process.exit(2);
+  }
+  await printEvalsBench(parts, { traces: Number(values.tasks), seeds: Number(values.runs) }, values.json);
   process.exit();
 }
 

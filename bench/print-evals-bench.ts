@@ -1,5 +1,5 @@
 import { table } from "../src/text/format.js";
-import { benchCodingPasses, type CodingBench } from "./coding-pass.js";
+import { benchCodingPasses, benchCorrectedRates, type CodingLine, type RateLine } from "./coding-pass.js";
 import { benchEnrichedLabels, type EnrichedLine } from "./enriched-labels.js";
 import { benchEstimators, type EstimatorLine } from "./eval-estimators.js";
 import { benchEvals, demoTraces, type EvalBenchLine } from "./evals.js";
@@ -9,17 +9,46 @@ import { benchPlantedFaults, type PlantedBench } from "./planted-faults.js";
 const ESTIMATOR_DRAWS = 400;
 const ENRICHED_SETS = 10;
 
-/** The speed of evals over `traces` traces, and what the program concludes from labels, with `seeds` sets each. */
-export async function printEvalsBench(traces: number, seeds: number, asJson: boolean): Promise<void> {
-  const speed = benchEvals(traces);
-  const estimators = benchEstimators(ESTIMATOR_DRAWS);
+const DRAWS_PER_SEED = 20;
+
+interface Part {
+  readonly lines: unknown;
+  readonly text: string;
+}
+
+function partOf<T>(lines: T, textOf: (lines: T) => string): Part {
+  return { lines, text: textOf(lines) };
+}
+
+/** What `evals` measures, each over `traces` traces of the demo or with `seeds` sets of labels per condition. */
+const PARTS = {
+  speed: (_texts, { traces }) => partOf(benchEvals(traces), evalTable),
+  estimators: () => partOf(benchEstimators(ESTIMATOR_DRAWS), estimatorTable),
+  planted: async (texts, { seeds }) => partOf(await benchPlantedFaults(texts, seeds), plantedTable),
+  enriched: async (texts, { seeds }) => partOf(await benchEnrichedLabels(texts, ENRICHED_SETS * seeds), enrichedTable),
+  coding: async (texts, { seeds }) => partOf(await benchCodingPasses(texts, seeds), codingTable),
+  rates: async (texts, { seeds }) => partOf(await benchCorrectedRates(texts, DRAWS_PER_SEED * seeds), ratesTable),
+} satisfies Record<
+  string,
+  (texts: readonly string[], options: { readonly traces: number; readonly seeds: number }) => Part | Promise<Part>
+>;
+
+export const EVAL_PARTS = Object.keys(PARTS) as (keyof typeof PARTS)[];
+
+/** Measures some parts and prints their tables, or all lines as JSON. */
+export async function printEvalsBench(
+  parts: readonly (keyof typeof PARTS)[],
+  options: { readonly traces: number; readonly seeds: number },
+  asJson: boolean,
+): Promise<void> {
   const texts = demoTraces();
-  const planted = await benchPlantedFaults(texts, seeds);
-  const enriched = await benchEnrichedLabels(texts, ENRICHED_SETS * seeds);
-  const coding = await benchCodingPasses(texts, seeds);
-  if (asJson) return console.log(JSON.stringify({ speed, estimators, planted, enriched, coding }, null, 2));
-  const planting = [plantedTable(planted), enrichedTable(enriched), codingTables(coding)];
-  console.log([evalTable(speed), estimatorTable(estimators), ...planting].join("\n\n"));
+  const measured: [string, Part][] = [];
+  for (const part of parts) measured.push([part, await PARTS[part](texts, options)]);
+  if (asJson) {
+    const lines = Object.fromEntries(measured.map(([part, { lines }]) => [part, lines]));
+    return console.log(JSON.stringify(lines, null, 2));
+  }
+  console.log(measured.map(([, { text }]) => text).join("\n\n"));
 }
 
 function evalTable(lines: readonly EvalBenchLine[]): string {
@@ -99,55 +128,45 @@ function plantedTable({ faults, found, notFound, shuffled, generated, intervals 
   ].join("\n");
 }
 
-function codingTables({ passes, rates }: CodingBench): string {
-  const share = (value: number | null) => (value === null ? "-" : value.toFixed(3));
-  const percent = (value: number) => `${Math.round(value * 100)}%`;
-  const drawOf = ({ enriched }: { readonly enriched: boolean }) => (enriched ? "enriched" : "random");
-  return [
-    table(
-      [
-        "draw",
-        "wrong notes",
-        "failed tasks",
-        "second look",
-        "runs",
-        "bad per mode",
-        "chosen",
-        "accepted",
-        "found",
-        "3 of 4 found",
-        "misleading",
-        "TPR",
-        "TNR",
-      ],
-      passes.map((line) => [
-        drawOf(line),
-        percent(line.errors),
-        percent(line.failed),
-        line.again,
-        String(line.sets),
-        line.labeledBad.toFixed(1),
-        share(line.chosen),
-        share(line.accepted),
-        share(line.found),
-        share(line.setsWithThree),
-        String(line.misleading),
-        share(line.tpr),
-        share(line.tnr),
-      ]),
-    ),
-    "",
-    table(
-      ["draw", "bad traces", "wrong notes", "draws", "mode's rate holds", "corrected rates", "corrected rate holds"],
-      rates.map((line) => [
-        drawOf(line),
-        percent(line.bad),
-        percent(line.errors),
-        String(line.draws),
-        share(line.modeRate),
-        share(line.corrected),
-        share(line.correctedRate),
-      ]),
-    ),
-  ].join("\n");
+const shareText = (value: number | null) => (value === null ? "-" : value.toFixed(3));
+const percent = (value: number) => `${Math.round(value * 100)}%`;
+const drawOf = ({ enriched }: { readonly enriched: boolean }) => (enriched ? "enriched" : "random");
+
+function codingTable(lines: readonly CodingLine[]): string {
+  const head = ["draw", "wrong notes", "failed tasks", "second look", "runs", "bad per mode", "chosen", "accepted"];
+  return table(
+    [...head, "found", "3 of 4 found", "misleading", "TPR", "TNR"],
+    lines.map((line) => [
+      drawOf(line),
+      percent(line.errors),
+      percent(line.failed),
+      line.again,
+      String(line.sets),
+      line.labeledBad.toFixed(1),
+      shareText(line.chosen),
+      shareText(line.accepted),
+      shareText(line.found),
+      shareText(line.setsWithThree),
+      String(line.misleading),
+      shareText(line.tpr),
+      shareText(line.tnr),
+    ]),
+  );
+}
+
+function ratesTable(lines: readonly RateLine[]): string {
+  const head = ["draw", "bad traces", "wrong notes", "eval", "draws", "mode's rate holds", "corrected rates"];
+  return table(
+    [...head, "corrected rate holds"],
+    lines.map((line) => [
+      drawOf(line),
+      percent(line.bad),
+      percent(line.errors),
+      line.chosen ? "chosen" : "given",
+      String(line.draws),
+      shareText(line.modeRate),
+      shareText(line.corrected),
+      shareText(line.correctedRate),
+    ]),
+  );
 }

@@ -489,12 +489,13 @@ CREATE UNIQUE INDEX idx_evals_active ON evals(name) WHERE status = 'active';
 
 -- The failure modes that an eval was made for.
 CREATE TABLE eval_modes (
-  eval_id INTEGER NOT NULL REFERENCES evals(id) ON DELETE CASCADE,
-  mode    TEXT NOT NULL,
+  eval_id    INTEGER NOT NULL REFERENCES evals(id) ON DELETE CASCADE,
+  mode       TEXT NOT NULL,
+  created_at TEXT NOT NULL,               -- labels from before this time may have decided what the eval is
   PRIMARY KEY (eval_id, mode)
 ) WITHOUT ROWID;
 
--- Validations on the held-out half.
+-- Validations on labels that an eval was not made from.
 CREATE TABLE eval_tests (
   id         INTEGER PRIMARY KEY,
   eval_id    INTEGER NOT NULL REFERENCES evals(id) ON DELETE CASCADE,

@@ -182,7 +182,7 @@ export const COMMAND_SECTIONS: readonly CommandSection[] = [
           ],
           [
             "test [names..]",
-            "5. Validate evals on labels that were kept for it (exit code 3 if one misses the thresholds)",
+            "5. Validate evals on labels that they were not made from (exit code 3 if one misses the thresholds)",
             "testEvalCommand",
           ],
           ["use [names..]", "6. Activate evals (retires their previous versions)", "useEvalCommand"],

@@ -179,13 +179,18 @@ const tracedAgentSchema = z.object({
 
 export type TracedAgent = z.output<typeof tracedAgentSchema>;
 
-/** The result of testing an eval on the held-out half. */
+/** The result of testing an eval on the held-out half, or by cross-fitting on both. */
 const evalTestSchema = z.object({
   criterion: z.string(),
-  /** Agents of the held-out traces. */
+  /** Agents of the tested traces. */
   agents: z.array(tracedAgentSchema).readonly(),
-  /** SHA-256 of the held-out labels. */
+  /** SHA-256 of the labels. */
   labelsHash: z.string(),
+  /**
+   * Whether the test used the labels of both halves: each trace was judged by the eval as chosen without the part of
+   * the labels that the trace is in. Absent: the eval judged the held-out half.
+   */
+  crossFitted: z.literal(true).exactOptional(),
   agreement: agreementSchema,
   /** Highest number of tests that have used any one of these traces, for any criterion and including this test. */
   heldOutReads: countSchema,
@@ -207,6 +212,11 @@ const evalTestSchema = z.object({
 });
 
 export type EvalTest = z.output<typeof evalTestSchema>;
+
+/** Returns the half of the labels that a test used, or null for both. */
+export function halfOfTest({ crossFitted }: Pick<EvalTest, "crossFitted">): "heldout" | null {
+  return crossFitted === true ? null : "heldout";
+}
 
 /** A test result in an eval file. */
 export const fileValidationSchema = evalTestSchema.extend({

@@ -5,7 +5,13 @@ import { skipDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import { parseTrace } from "../traces/traces-store.js";
 import { criterionSentence } from "./criteria.js";
-import { type EvaluatedTrace, LABEL_SOURCES, type LabelSource, type LabelSources } from "./definition.js";
+import {
+  type EvalDefinition,
+  type EvaluatedTrace,
+  LABEL_SOURCES,
+  type LabelSource,
+  type LabelSources,
+} from "./definition.js";
 import type { EvalLabel, LabelDraw, TraceDraw } from "./labels.js";
 import { assignHalves, type Half, HalfCounts } from "./split-questions.js";
 
@@ -19,8 +25,8 @@ export interface LabeledTrace {
 /** Maximum number of traces in memory. */
 const PAGE = 500;
 
-/** Yields pages of good and bad traces of one half, ordered by id. */
-export function* labeledPages(db: Db, criterion: string, half: Half, size = PAGE): Generator<LabeledTrace[]> {
+/** Yields pages of good and bad traces of a half, or of both, ordered by id. */
+export function* labeledPages(db: Db, criterion: string, half: Half | null, size = PAGE): Generator<LabeledTrace[]> {
   let page: LabeledTrace[] = [];
   for (const labeled of iterateLabeled(db, criterion, half)) {
     page.push(labeled);
@@ -102,22 +108,30 @@ function badForOthers(db: Db, criterion: string): ReadonlyMap<string, readonly s
   return byTrace;
 }
 
-/** Returns the held-out labels that can validate an eval. */
-function heldOutByPeople(db: Db, criterion: string): CountedLabel[] {
-  return labelsWithHalves(db, criterion).filter((label) => label.half === "heldout" && label.source === "person");
+/** Returns the labels of a half, or of both, that can validate an eval: people's. */
+function labelsByPeople(db: Db, criterion: string, half: Half | null): CountedLabel[] {
+  return labelsWithHalves(db, criterion).filter(
+    (label) => label.half !== null && (half === null || label.half === half) && label.source === "person",
+  );
 }
 
 /** Returns the held-out traces that people labeled good or bad. */
 export function heldOutTraceIds(db: Db, criterion: string): string[] {
-  return heldOutByPeople(db, criterion).map(({ traceId }) => traceId);
+  return labelsByPeople(db, criterion, "heldout").map(({ traceId }) => traceId);
 }
 
-/**
- * Returns a hash of the held-out labels that a test of the criterion uses. New labels are included after their first
- * use.
- */
-export function hashHeldOut(db: Db, criterion: string): string {
-  return hashLabels(heldOutByPeople(db, criterion), criterionSentence(db, criterion));
+/** Returns a hash of the labels that a test of the criterion uses. New labels are included after their first use. */
+export function hashTested(db: Db, criterion: string, half: Half | null): string {
+  return hashLabels(labelsByPeople(db, criterion, half), criterionSentence(db, criterion));
+}
+
+/** Returns the traces whose first label for a criterion is newer than a time. */
+export function tracesLabeledAfter(db: Db, criterion: string, time: string): ReadonlySet<string> {
+  const ids = db
+    .prepare("SELECT trace_id FROM eval_labels WHERE criterion = ? GROUP BY trace_id HAVING min(created_at) > ?")
+    .pluck()
+    .all(criterion, time);
+  return new Set(ids as string[]);
 }
 
 /** A label of a trace that was drawn with a known probability. */
@@ -132,21 +146,20 @@ export type LabelSample = ReadonlyMap<string, SampledLabel>;
 
 /**
  * Returns people's labels of traces that were drawn with a known probability, or that are all of a run, and that an
- * eval was not made from: those of the held-out half, and of traces first labeled after the eval was saved.
+ * eval was not made from: those of the held-out half, and of traces first labeled after the eval was saved. A template
+ * is made from none: labels only choose it among a few and set at most one threshold, which leaves the coverage of the
+ * corrected rates as it is (`bench -- evals --part rates`).
  */
 export function sampledUnseenLabels(
   db: Db,
   criterion: string,
-  { createdAt }: { readonly createdAt: string },
+  { createdAt, definition }: { readonly createdAt: string; readonly definition: Pick<EvalDefinition, "origin"> },
 ): LabelSample {
-  const newer = db
-    .prepare("SELECT trace_id FROM eval_labels WHERE criterion = ? GROUP BY trace_id HAVING min(created_at) > ?")
-    .pluck()
-    .all(criterion, createdAt);
-  const isNewer = new Set(newer);
+  const newer = tracesLabeledAfter(db, criterion, createdAt);
+  const isUnseen = ({ traceId, half }: CountedLabel) =>
+    definition.origin.by === "templates" || half === "heldout" || newer.has(traceId);
   const labels = labelsWithHalves(db, criterion).filter(
-    ({ traceId, half, drawn, source }) =>
-      (half === "heldout" || isNewer.has(traceId)) && drawn !== "unknown" && source === "person",
+    (label) => isUnseen(label) && label.drawn !== "unknown" && label.source === "person",
   );
   return new Map(labels.map(({ traceId, label, weight }) => [traceId, { isGood: label === "good", weight }]));
 }

@@ -123,6 +123,22 @@ export function assignHalves(db: Db, labeled: Iterable<TraceToAssign>, counts: H
   }
 }
 
+/**
+ * Deals questions into parts, 0 to `parts` - 1, in the order of a hash with a seed: first those of a kind, so that each
+ * part gets nearly as many of them, then the others.
+ */
+export function dealByHash(
+  questions: Iterable<string>,
+  isOfKind: (question: string) => boolean,
+  parts: number,
+  seed: number,
+): ReadonlyMap<string, number> {
+  const order = [...new Set(questions)]
+    .map((question) => ({ question, rank: `${isOfKind(question) ? 0 : 1} ${hashOf(`${seed} ${question}`)}` }))
+    .sort((a, b) => (a.rank < b.rank ? -1 : 1));
+  return new Map(order.map(({ question }, i) => [question, i % parts]));
+}
+
 /** Fractions of fourths and sevenths do not add up exactly. */
 const ROUNDING = 1e-9;
 

@@ -13,9 +13,10 @@ import {
   type EvalTest,
   evalDefinitionSchema,
   type FileValidation,
+  halfOfTest,
   type StoredEval,
 } from "./definition.js";
-import { hashHeldOut } from "./effective-labels.js";
+import { hashTested } from "./effective-labels.js";
 import { canonicalJson } from "./store/canonical-json.js";
 import { fromFileValidation } from "./store/file-validation.js";
 
@@ -26,7 +27,7 @@ type EvalRow = Omit<StoredEval, "definition"> & { readonly definition: string };
 export interface StoredEvalTest {
   readonly report: EvalTest;
   readonly createdAt: string;
-  /** Whether the held-out labels or their traces have changed. A stale test does not prove anything. */
+  /** Whether the test's labels or their traces have changed. A stale test does not prove anything. */
   readonly isStale: boolean;
 }
 
@@ -89,7 +90,10 @@ export function saveDraft(db: Db, draft: EvalDraft, createdAt: string, mode: str
   return db
     .transaction(() => {
       const saved = savedVersion(db, draft, createdAt);
-      if (mode !== null) db.prepare("INSERT OR IGNORE INTO eval_modes VALUES (?, ?)").run(saved.stored.id, mode);
+      if (mode !== null) {
+        const made = db.prepare("INSERT OR IGNORE INTO eval_modes (eval_id, mode, created_at) VALUES (?, ?, ?)");
+        made.run(saved.stored.id, mode, createdAt);
+      }
       return saved;
     })
     .immediate();
@@ -119,6 +123,12 @@ export function modesOfEval(db: Db, { id }: Pick<StoredEval, "id">): string[] {
     )
     .pluck()
     .all({ id }) as string[];
+}
+
+/** Returns when an eval was first made for a mode, or null if it was not. */
+export function madeForModeAt(db: Db, { id }: Pick<StoredEval, "id">, mode: string): string | null {
+  const made = db.prepare("SELECT created_at FROM eval_modes WHERE eval_id = ? AND mode = ?").pluck().get(id, mode);
+  return (made as string | undefined) ?? null;
 }
 
 /** Returns the active version of each eval, otherwise the newest version that is not retired. */
@@ -269,7 +279,8 @@ export function allTests(db: Db, { id }: Pick<StoredEval, "id">): StoredEvalTest
     .all(id) as { id: number; report: unknown; createdAt: string }[];
   return mapReadable(rows, ({ id: row, report: json, createdAt }) => {
     const report = parseColumn<EvalTest>(json, TEST_SHAPE, { table: "eval_tests", row, column: "report" });
-    const isStale = report.isImported !== true && hashHeldOut(db, report.criterion) !== report.labelsHash;
+    const isStale =
+      report.isImported !== true && hashTested(db, report.criterion, halfOfTest(report)) !== report.labelsHash;
     return { report, createdAt, isStale };
   });
 }

@@ -1,4 +1,5 @@
-// Validates an eval on the held-out half: repeats it to find results that change, and records that the half was read.
+// Validates an eval on labels that it was not made from: repeats it to find results that change, and records that they
+// were read.
 import { createHash } from "node:crypto";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
@@ -26,6 +27,7 @@ import { labeledTracesWord, unconfirmedTraces } from "./labels.js";
 import { outcomesBar, requireRunnable } from "./run-evals.js";
 import { getEval, modesOfEval, newestDrafts, saveEvalTest, testNumber } from "./store.js";
 import { measureAgreement, type TestedTrace } from "./test-eval/agreement.js";
+import { crossFittedForms } from "./test-eval/cross-fitting.js";
 import { type HalfRequest, type HalfRun, runOnHalf } from "./test-eval/run-on-half.js";
 import { FEW_OF_A_KIND, MIN_OF_A_KIND, rejectionsOf, requireLabels } from "./test-eval/thresholds.js";
 import { agentsOfTraces } from "./validated-agents.js";
@@ -99,7 +101,7 @@ function evalsToTest(db: Db, names: readonly string[]): StoredEval[] {
   );
 }
 
-/** Tests an eval on the held-out half and records that it was read. */
+/** Tests an eval on the held-out half, or by cross-fitting, and records that the labels were read. */
 export function testEval(
   { name, criterion, thresholds, fresh: isFresh = false }: TestOptions,
   context: Pick<AppContext, "settings" | "signal" | "progress">,
@@ -115,7 +117,12 @@ export function testEval(
       );
     }
     await requireRunnable([stored.definition], settings);
-    const { half, pairs, agreement, variants } = await runTest(db, stored, { criterion, isFresh }, context);
+    const { half, pairs, agreement, variants, crossFitted } = await runTest(
+      db,
+      stored,
+      { criterion, isFresh },
+      context,
+    );
     const test = saveEvalTest(
       db,
       stored.id,
@@ -126,6 +133,7 @@ export function testEval(
           half.tested.map(({ traceId }) => traceId),
         ),
         labelsHash: half.labelsHash,
+        ...presentProperties({ crossFitted }),
         agreement,
         latencyMs: half.latencyMs,
         costUsdPerTrace: half.costUsdPerTrace,
@@ -146,14 +154,14 @@ export function testEval(
       new Date().toISOString(),
     );
     if (test.heldOutReads <= MANY_READS) return { stored, criterion, test };
-    const warning = `some held-out traces have been used in ${test.heldOutReads} tests, so they cannot validate evals that these tests helped to choose`;
+    const warning = `some of these traces have been used in ${test.heldOutReads} tests, so they cannot validate evals that these tests helped to choose`;
     return { stored, criterion, test: { ...test, warnings: [...test.warnings, warning] } };
   });
 }
 
 /**
- * Runs an eval on the held-out half, and again with other forms of its prompt or in another order. Throws a UserError
- * if its outcomes cannot be measured.
+ * Runs an eval on the labels that test it, and again with other forms of its prompt or in another order. Throws a
+ * UserError if its outcomes cannot be measured.
  */
 async function runTest(
   db: Db,
@@ -164,15 +172,21 @@ async function runTest(
   const { definition } = stored;
   const runs = 1 + (callsModel(definition) ? PROMPT_VARIANTS.length : 0) + (isCode(definition) ? 1 : 0);
   const bar = outcomesBar(progress("Testing"), () => runs * heldOutTraceIds(db, criterion).length);
-  const request: HalfRequest = { criterion, half: "heldout", settings, isFresh, onOutcome: bar.onOutcome };
+  const formOf = crossFittedForms(db, stored, criterion);
+  const request: HalfRequest = {
+    ...{ criterion, settings, isFresh, onOutcome: bar.onOutcome },
+    ...(formOf === null
+      ? { half: "heldout" }
+      : { half: null, formOf, batchesOf: (page) => page.map((labeled) => [labeled]) }),
+  };
   try {
     const half = await runOnHalf(db, stored, request, signal);
     const pairs = labelPairs(db, criterion);
     const agreement = { ...measureAgreement(half.tested), ...presentProperties({ labelPairs: pairs }) };
-    requireOutcomes(db, stored, half, agreement, criterion);
+    requireOutcomes(db, stored, half, agreement, request);
     const variants = callsModel(definition) ? await compareVariants(db, stored, half, request, signal) : undefined;
     if (isCode(definition)) await refuseFlaky(db, stored, half, request, signal);
-    return { half, pairs, agreement, variants };
+    return { half, pairs, agreement, variants, crossFitted: formOf === null ? undefined : (true as const) };
   } finally {
     bar.stop();
   }
@@ -213,7 +227,7 @@ async function refuseFlaky(
   const { name, version } = stored.definition;
   throw new UserError(
     "eval_flaky",
-    `Cannot test ${name}@${version}: its scores for ${others.length} of ${tested.length} held-out traces changed in a second run, in another order and with other ids and start times.`,
+    `Cannot test ${name}@${version}: its scores for ${others.length} of ${tested.length} labeled traces changed in a second run, in another order and with other ids and start times.`,
     "Its scores must depend only on the agent's work. Make its code independent of randomness, the time, set order, other traces, and the ids and start times of traces, tasks and runs.",
   );
 }
@@ -302,7 +316,7 @@ function requireOutcomes(
   { definition }: StoredEval,
   { tested, others }: HalfRun,
   agreement: Agreement,
-  criterion: string,
+  { criterion, half }: Pick<HalfRequest, "criterion" | "half">,
 ) {
   const { good, bad, errors } = agreement;
   const isShort = Math.min(good, bad) < MIN_OF_A_KIND;
@@ -312,7 +326,7 @@ function requireOutcomes(
     if (errors === 0) {
       throw new UserError(
         "eval_silent",
-        `Cannot test ${label}: it judges only ${good} of ${labeled.good} good and ${bad} of ${labeled.bad} bad held-out traces.`,
+        `Cannot test ${label}: it judges only ${good} of ${labeled.good} good and ${bad} of ${labeled.bad} bad traces.`,
         definition.kind === "rules"
           ? `Label more traces that it applies to: ${commandLine`art-e evals label ${labeledTracesWord(db, criterion)}`}${modeFlag(criterion)}`
           : "Make it apply to more traces. Traces it does not apply to neither pass nor fail.",
@@ -321,11 +335,11 @@ function requireOutcomes(
     const first = tested.find(({ error }) => error !== null)?.error;
     throw new UserError(
       "eval_failing",
-      `Cannot test ${label}: it failed on ${errors} of ${tested.length} held-out traces: ${first}.`,
+      `Cannot test ${label}: it failed on ${errors} of ${tested.length} labeled traces: ${first}.`,
       `Fix the eval (${commandLine`art-e evals show ${definition.name} --code`} prints it).`,
     );
   }
-  requireLabels(db, { half: "held-out", good, bad, criterion, others });
+  requireLabels(db, { half: half === null ? null : "held-out", good, bad, criterion, others });
 }
 
 function countLabels(tested: readonly TestedTrace[]): { good: number; bad: number } {

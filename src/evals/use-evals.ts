@@ -219,14 +219,14 @@ function activated(db: Db, stored: StoredEval, { anyway, criterion }: UseOptions
     if (test === null) {
       throw new UserError(
         "eval_untested",
-        `Cannot activate ${label}: it was never tested on held-out labels.`,
+        `Cannot activate ${label}: it was never tested.`,
         `Test it: ${commandLine`art-e evals test ${label}`}${criterion === undefined ? "" : modeFlag(criterion)}. Or activate it anyway: --anyway.`,
       );
     }
     if (test.isStale) {
       throw new UserError(
         "eval_stale",
-        `Cannot activate ${label}: its held-out labels for ${test.report.criterion} have changed since the test.`,
+        `Cannot activate ${label}: the labels for ${test.report.criterion} have changed since the test.`,
         `Test it again: ${commandLine`art-e evals test ${label} --mode ${test.report.criterion}`}. Or activate it anyway: --anyway.`,
       );
     }

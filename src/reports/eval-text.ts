@@ -37,11 +37,11 @@ const LISTED = 10;
 /** What a test's text contains besides its result. */
 interface ShownTest {
   readonly isStale?: boolean;
-  /** Whether to say how often the held-out traces were used. */
+  /** Whether to say how often the tested traces were used. */
   readonly verbose: boolean;
 }
 
-/** Formats the result of testing an eval on the held-out half. */
+/** Formats the result of testing an eval. */
 export function evalTestText(stored: StoredEval, test: EvalTest, { isStale = false, verbose }: ShownTest): string {
   const { definition } = stored;
   const { agreement, heldOutReads, readsByThisEval, thresholds, rejections, warnings } = test;
@@ -52,16 +52,17 @@ export function evalTestText(stored: StoredEval, test: EvalTest, { isStale = fal
     agreementTable(agreement),
     ...modelLines(definition, test),
     "",
+    ...(test.crossFitted === true ? [CROSS_FITTED] : []),
     ...(test.isImported ? ["This test was imported with the eval's file, without its labels."] : []),
     ...(verbose
       ? [
-          `The held-out traces were used in tests ${times(heldOutReads)} for any mode, and ${times(readsByThisEval)} for this eval.`,
+          `The tested traces were used in tests ${times(heldOutReads)} for any mode, and ${times(readsByThisEval)} for this eval.`,
         ]
       : []),
     ...labelErrorLines(test),
     `Agents of these traces: ${test.agents.map(agentText).join("; ")}.`,
     ...warnings.map((warning) => `Note: ${warning}.`),
-    ...(isStale ? ["Stale: the held-out labels have changed since this test. Test the eval again."] : []),
+    ...(isStale ? ["Stale: the labels have changed since this test. Test the eval again."] : []),
     "",
     ...(passed
       ? [`Passed the thresholds "${thresholds}".`, ...useLines(stored, test, isStale)]
@@ -72,6 +73,8 @@ export function evalTestText(stored: StoredEval, test: EvalTest, { isStale = fal
         ]),
   ].join("\n");
 }
+
+const CROSS_FITTED = "Each fifth of the labels was judged by the template as chosen from the other four.";
 
 /** Formats several tests, one per line, and the reasons why evals were not accepted. */
 export function evalTestsText(tests: readonly (TestedEval | UntestedEval)[]): string {

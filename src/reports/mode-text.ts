@@ -147,7 +147,7 @@ export function adviceSentences(advice: ModeAdvice, pass: CodingPass | null): st
   const { good, bad, sources = {}, templates } = advice;
   const chosen = chosenTemplates(templates);
   return [
-    `${good} good and ${bad} bad traces were read${otherSourcesText(sources)}. The others are kept for the test.`,
+    `${good} good and ${bad} bad traces were read${otherSourcesText(sources)}.`,
     ...(chosen.length > 0 ? [] : rubricSentences(name, sentence)),
     ...chosen.filter(({ isOneOfSeveral }) => isOneOfSeveral).map((one) => `${one.name}: ${SEVERAL}`),
   ];

@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { BY_PERSON, BY_TEMPLATES } from "../../src/evals/definition.js";
 import {
   effectiveLabels,
-  hashHeldOut,
+  hashTested,
   heldOutTraceIds,
   iterateLabeled,
   sampledUnseenLabels,
@@ -72,7 +73,7 @@ describe("label weights", () => {
     db.close();
   });
 
-  it("count the held-out labels that represent a run, without chosen traces", () => {
+  it("count the held-out labels that represent a run, or all for a template, without chosen traces", () => {
     const db = openStore(join(folder, "sample.db"), { mustExist: false });
     const ids = saveTraces(db, 60);
     const draws = ["random", "enriched", "unknown", "unknown"] as const;
@@ -85,9 +86,14 @@ describe("label weights", () => {
       }),
     );
     expect([...iterateLabeled(db, "overall", null)]).toHaveLength(60);
-    const sample = sampledUnseenLabels(db, "overall", { createdAt: "2026-01-02" });
+    const sample = sampledUnseenLabels(db, "overall", { createdAt: "2026-01-02", definition: { origin: BY_PERSON } });
     expect(sample.size).toBeGreaterThan(10);
-    for (const [traceId, { isGood, weight }] of sample) {
+    const fromTemplate = sampledUnseenLabels(db, "overall", {
+      createdAt: "2026-01-02",
+      definition: { origin: BY_TEMPLATES },
+    });
+    expect(fromTemplate.size).toBe(30);
+    for (const [traceId, { isGood, weight }] of fromTemplate) {
       const i = Number(traceId.slice(1));
       expect(i % 4).toBeLessThan(2);
       expect([isGood, weight < 1]).toEqual([i % 3 !== 0, i % 4 === 1]);
@@ -127,9 +133,11 @@ describe("labels as evidence", () => {
       ids.map((traceId, i) => ({ ...GIVEN, ...RANDOM, source, traceId, label: i % 2 ? "good" : "bad" })),
     );
     expect([...iterateLabeled(db, "overall", null)]).toHaveLength(40);
-    const before = hashHeldOut(db, "overall");
+    const before = hashTested(db, "overall", "heldout");
     expect(heldOutTraceIds(db, "overall")).toEqual([]);
-    expect(sampledUnseenLabels(db, "overall", { createdAt: "2025-12-31" }).size).toBe(0);
+    expect(
+      sampledUnseenLabels(db, "overall", { createdAt: "2025-12-31", definition: { origin: BY_PERSON } }).size,
+    ).toBe(0);
     expect(summarizeLabels(db, "overall").sources).toMatchObject({ person: 0, [source]: 40 });
     // A person's label takes precedence.
     saveLabels(
@@ -137,8 +145,10 @@ describe("labels as evidence", () => {
       ids.map((traceId) => ({ ...GIVEN, ...RANDOM, traceId, label: "good" })),
     );
     expect(heldOutTraceIds(db, "overall").length).toBeGreaterThan(10);
-    expect(sampledUnseenLabels(db, "overall", { createdAt: "2025-12-31" }).size).toBe(40);
-    expect(hashHeldOut(db, "overall")).not.toBe(before);
+    expect(
+      sampledUnseenLabels(db, "overall", { createdAt: "2025-12-31", definition: { origin: BY_PERSON } }).size,
+    ).toBe(40);
+    expect(hashTested(db, "overall", "heldout")).not.toBe(before);
     expect(summarizeLabels(db, "overall").sources).toMatchObject({ person: 40, [source]: 0 });
     db.close();
   });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { EvaluatedTrace } from "../../src/evals/definition.js";
-import { hashHeldOut, iterateLabeled, labeledPages } from "../../src/evals/effective-labels.js";
+import { hashTested, iterateLabeled, labeledPages } from "../../src/evals/effective-labels.js";
 import { openLabeling } from "../../src/evals/labeling.js";
 import { type LabelDraw, saveLabels } from "../../src/evals/labels.js";
 import { questionKeys } from "../../src/evals/split-questions.js";
@@ -163,11 +163,11 @@ describe("labels in a database", () => {
     );
     label(ids.slice(0, 30), "stale", (i) => i % 2 === 0);
     expect([...iterateLabeled(db, "stale", null)]).toHaveLength(30);
-    const before = hashHeldOut(db, "stale");
+    const before = hashTested(db, "stale", "heldout");
     label(ids.slice(30), "stale", () => true);
-    expect(hashHeldOut(db, "stale")).toBe(before);
+    expect(hashTested(db, "stale", "heldout")).toBe(before);
     label(ids.slice(0, 30), "stale", (i) => i % 2 === 1);
-    expect(hashHeldOut(db, "stale")).not.toBe(before);
+    expect(hashTested(db, "stale", "heldout")).not.toBe(before);
   });
 
   it("come in random order, or with likely failures first more often", async () => {

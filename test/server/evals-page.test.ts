@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { EvalDraft } from "../../src/evals/definition.js";
-import { hashHeldOut } from "../../src/evals/effective-labels.js";
+import { hashTested } from "../../src/evals/effective-labels.js";
 import { saveLabels } from "../../src/evals/labels.js";
 import { saveDraft, saveEvalTest } from "../../src/evals/store.js";
 import { measureAgreement } from "../../src/evals/test-eval/agreement.js";
@@ -30,7 +30,7 @@ describe("the page of evals", { ...needs("browser"), timeout: 120_000 }, () => {
     const report = {
       criterion: "overall",
       agents: [],
-      labelsHash: hashHeldOut(db, "overall"),
+      labelsHash: hashTested(db, "overall", "heldout"),
       latencyMs: { p50: 1, p95: 1 },
       costUsdPerTrace: 0,
       thresholds: "usable",
@@ -101,7 +101,7 @@ describe("the page of evals", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByLabel("Failure mode").selectOption("overall");
     await page.getByRole("button", { name: "Suggest evals" }).click();
     const suggested = page.getByRole("region", { name: "Suggested evals for overall" });
-    await suggested.getByText("The others are kept for the test.").waitFor();
+    await suggested.getByText(/\d+ good and \d+ bad traces were read\./).waitFor();
     await suggested.getByRole("link", { name: "has_source@1" }).click();
     await page.getByRole("heading", { name: "has_source@1" }).waitFor();
     await page.getByRole("button", { name: "Test", exact: true }).click();
@@ -123,7 +123,7 @@ describe("the page of evals", { ...needs("browser"), timeout: 120_000 }, () => {
     const { page } = await browser.openServed(`${demo.url}/#evals`);
     await page.getByLabel("Failure mode").selectOption("wrong_year");
     await page.getByRole("button", { name: "Suggest evals" }).click();
-    const message = await page.getByText("Too few labels to choose evals").textContent();
+    const message = await page.getByText("Too few labels to choose and test evals").textContent();
     expect(message).toMatch(
       /good and \d bad traces for wrong_year.*art-e evals label run_a --enriched --mode wrong_year/,
     );

@@ -237,7 +237,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   evals: [
     ["art-e evals code", "note what went wrong in traces of the newest run. Each command prints the next one"],
     ["art-e evals suggest", "find evals for the failure modes"],
-    ["art-e evals test", "validate them on labels that were kept for it"],
+    ["art-e evals test", "validate them on labels that they were not made from"],
     ["art-e evals use", "activate those that passed"],
   ],
   "evals code": [

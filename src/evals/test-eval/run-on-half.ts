@@ -1,4 +1,4 @@
-// Runs an eval on the labeled traces of one half, and collects its results and contradictions.
+// Runs an eval on the labeled traces of one half, or of both, and collects its results and contradictions.
 import type { AppContext } from "../../platform/app-context.js";
 import { yieldBetween } from "../../platform/batches.js";
 import { quantile } from "../../statistics/quantile.js";
@@ -6,7 +6,7 @@ import type { Db } from "../../store/open-store.js";
 import type { PromptVariant } from "../../traces/judgment.js";
 import { sumCost } from "../../traces/task-result.js";
 import { criterionSentence } from "../criteria.js";
-import type { Contradiction, EvalTest, EvaluatedTrace, StoredEval } from "../definition.js";
+import type { Contradiction, EvalDefinition, EvalTest, EvaluatedTrace, StoredEval } from "../definition.js";
 import { type EffectiveLabel, hashLabels, type LabeledTrace, labeledPages } from "../effective-labels.js";
 import { isPass, type MeasuredOutcome } from "../eval-outcome.js";
 import { openEvalBackends, runEvals } from "../run-evals.js";
@@ -30,10 +30,13 @@ export interface HalfRequest extends Pick<AppContext, "settings"> {
   /** Called for each trace that an eval outside this process has judged. */
   readonly onOutcome: () => void;
   readonly criterion: string;
-  readonly half: Half;
+  /** Null for both. */
+  readonly half: Half | null;
   readonly isFresh?: boolean;
   /** Divides a page of traces into batches that are handed to the eval together. */
   readonly batchesOf?: (page: LabeledTrace[]) => LabeledTrace[][];
+  /** The form of the eval that judges a trace, if there are several. All traces of a batch have the same form. */
+  readonly formOf?: (labeled: LabeledTrace) => EvalDefinition;
   /** What the eval sees instead of a trace. */
   readonly shown?: (trace: EvaluatedTrace) => EvaluatedTrace;
   /** Another form of the prompt. */
@@ -41,8 +44,8 @@ export interface HalfRequest extends Pick<AppContext, "settings"> {
 }
 
 /**
- * Runs an eval on the labeled traces of one half. Only people's labels validate it, and a judge is compared only with
- * people in both halves.
+ * Runs an eval on the labeled traces of one half, or of both. Only people's labels validate it, and a judge is compared
+ * only with people in both halves.
  */
 export async function runOnHalf(
   db: Db,
@@ -54,6 +57,7 @@ export async function runOnHalf(
     isFresh = false,
     variant,
     batchesOf = (page) => [page],
+    formOf = () => definition,
     shown = (trace) => trace,
     onOutcome,
   }: HalfRequest,
@@ -74,8 +78,9 @@ export async function runOnHalf(
     others += labeled.length - page.length;
     used.push(...page.map(({ label }) => label));
     unknownDraws += page.filter(({ label }) => label.drawn === "unknown").length;
+    if (page[0] === undefined) continue;
     const traces = page.map(({ trace }) => shown(trace));
-    const ofPage = (await runEvals([definition], traces, backends, signal)).flat();
+    const ofPage = (await runEvals([formOf(page[0])], traces, backends, signal)).flat();
     for (const [i, outcome] of ofPage.entries()) {
       const labeled = page[i];
       if (labeled === undefined) continue;

@@ -19,7 +19,8 @@ const MIN_IN_TRAINING = 4;
 export const FEW_OF_A_KIND = 20;
 
 interface CountedLabels {
-  readonly half: "training" | "held-out";
+  /** Null for both halves, where a cross-fitted test is all that needs labels. */
+  readonly half: "training" | "held-out" | null;
   readonly good: number;
   readonly bad: number;
   readonly criterion: string;
@@ -31,19 +32,25 @@ type Measured = Pick<EvalTest, "agreement" | "readsByThisEval"> & Pick<EvalDefin
 
 type Check = (measured: Measured) => string | null;
 
-/** Throws a UserError if a half has too few labels of a kind. */
+/** Throws a UserError if a half, or both together, have too few labels of a kind. */
 export function requireLabels(db: Db, { half, good, bad, criterion, others = 0 }: CountedLabels): void {
   const least = half === "training" ? MIN_IN_TRAINING : MIN_OF_A_KIND;
   if (good >= least && bad >= least) return;
   const name = criterion === OVERALL ? "" : ` for ${criterion}`;
+  const isBoth = half === null;
+  const verb = isBoth ? "choose and test" : half === "training" ? "choose" : "test";
+  const both = MIN_IN_TRAINING + MIN_OF_A_KIND;
+  const halves = isBoth
+    ? ""
+    : ` Of the first ${both} bad traces, ${MIN_IN_TRAINING} are kept for making evals and ${MIN_OF_A_KIND} for testing them.`;
   const uncounted =
     others === 0 ? "" : ` The other ${others} labels there are not by people, so they cannot validate an eval.`;
   const otherMode = good + bad + others > 0 ? "" : ` Select a mode: --mode NAME (${commandLine`art-e evals modes`}).`;
   const label = commandLine`art-e evals label ${[...labeledTracesWord(db, criterion), "--enriched"]}`;
   throw new UserError(
     "labels_few",
-    `Too few labels to ${half === "training" ? "choose" : "test"} evals: ${good} good and ${bad} bad traces${name} are kept for this (minimum ${least} of each).${uncounted}`,
-    `Label more traces, likely failures first: ${label}${modeFlag(criterion)}. An eval needs 11 bad traces: 4 to choose it and 7 to test it. Without labels, cases follow from the scores of a run: ${commandLine`art-e evals cases latest`}.${otherMode}`,
+    `Too few labels to ${verb} evals: ${good} good and ${bad} bad traces${name}${isBoth ? "" : " are kept for this"} (minimum ${least} of each).${uncounted}`,
+    `Label more traces, likely failures first: ${label}${modeFlag(criterion)}.${halves} Without labels, cases follow from the scores of a run: ${commandLine`art-e evals cases latest`}.${otherMode}`,
   );
 }
 

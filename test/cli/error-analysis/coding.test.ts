@@ -179,7 +179,7 @@ describe("evals suggest for coded modes", () => {
     ]);
     const { stdout } = await artE("evals suggest");
     expect(stdout).toContain("Needs a fix in the prompt. It is marked as a fix in the prompt.");
-    expect(stdout).toContain("Needs more labels. Too few labels to choose evals: ");
+    expect(stdout).toContain("Needs more labels. Too few labels to choose and test evals: ");
     expect(stdout).toMatch(/Extend the pass: art-e evals code run_\S+ --limit 71$/m);
   });
 });

@@ -90,7 +90,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
 
   it("cause an error with the reason if they raise one during the test, which does not count as score 0", async () => {
     expect((await artE("evals test raises")).stderr).toMatch(
-      /raises@1: it failed on \d+ of \d+ held-out traces: KeyError: 'nothing' \(line 3\)\./,
+      /raises@1: it failed on \d+ of \d+ labeled traces: KeyError: 'nothing' \(line 3\)\./,
     );
     const { evals } = await json(`evals run raises@1 --run ${runId}`);
     expect(evals[0]).toMatchObject({ passed: 0, failed: 0, errors: 73 });
@@ -115,7 +115,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
       'COUNT = globals().setdefault("COUNT", []); COUNT.append(1); return float(len(COUNT) % 2), "every other one"',
       "changed in a second run",
     ],
-    ["silent", 'return (1.0, "short") if words <= 14 else (None, "no idea")', "bad held-out traces."],
+    ["silent", 'return (1.0, "short") if words <= 14 else (None, "no idea")', "bad traces."],
   ];
   const REJECTED = "are rejected if they are %s, whatever their accuracy";
   const isSlow = ([name]: (typeof FAULTY)[number]) => name === "relative" || name === "counting";

@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { BY_PERSON, BY_TEMPLATES, type EvalDraft } from "../../src/evals/definition.js";
+import { saveLabels } from "../../src/evals/labels.js";
+import { dealByHash } from "../../src/evals/split-questions.js";
+import { latestTest, saveDraft } from "../../src/evals/store.js";
+import { suggestEvals } from "../../src/evals/suggest.js";
+import { TEMPLATES, templateEval } from "../../src/evals/templates.js";
+import { testEval } from "../../src/evals/test-eval.js";
+import { type Db, openStore } from "../../src/store/open-store.js";
+import { trace } from "../scoring/trace.js";
+
+const folder = mkdtempSync(join(tmpdir(), "art-e-cross-fitting-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const MODE = "uncited";
+
+/** A label for a trace, and whether the trace's answer cites a source. */
+interface Planted {
+  readonly label: "good" | "bad";
+  readonly cites: boolean;
+  readonly source?: "person" | "judge";
+}
+
+const times = (count: number, one: Planted) => Array.from({ length: count }, () => one);
+
+function openPlanted(name: string, planted: readonly Planted[]) {
+  const path = join(folder, `${name}.db`);
+  const db = openStore(path, { mustExist: false });
+  addPlanted(db, planted);
+  return { db, settings: { db: path, cacheDir: folder, agentStderr: null, env: {} } };
+}
+
+/** Saves traces of chats, each with a question of its own, and their labels. */
+function addPlanted(db: Db, planted: readonly Planted[]): string[] {
+  const before = db.prepare("SELECT count(*) FROM traces").pluck().get() as number;
+  const add = db.prepare(
+    "INSERT INTO traces (id, agent_id, session_id, started_at, ending, trace) VALUES (?, 'a', 's', '2026-01-01', 'answered', ?)",
+  );
+  return planted.map(({ label, cites, source = "person" }, i) => {
+    const traceId = `t${String(before + i).padStart(3, "0")}`;
+    const question = { question: `Question ${before + i}?`, answer: `Gold ${before + i}`, message_ids: [] };
+    const sources = cites ? ["<gold@x>"] : [];
+    add.run(traceId, JSON.stringify({ ...trace({ traceId, sources }, question), scores: {} }));
+    const given = { criterion: MODE, note: null, annotator: null, isRepeat: false, drawnFrom: null, probability: null };
+    saveLabels(db, [{ ...given, traceId, label, source, drawn: "unknown", createdAt: new Date().toISOString() }]);
+    return traceId;
+  });
+}
+
+const test = (name: string, { settings }: Pick<ReturnType<typeof openPlanted>, "settings">) =>
+  testEval(
+    { name, criterion: MODE, thresholds: "usable" },
+    { settings, signal: new AbortController().signal, progress: () => ({ update() {}, stop() {} }) },
+  );
+
+it("tests a template on all labels, and another eval with the same rule on the held-out half", async () => {
+  const planted = [...times(11, { label: "bad", cites: false }), ...times(39, { label: "good", cites: true })];
+  const { db, settings } = openPlanted("all", planted);
+  const { good, bad, evals } = await suggestEvals({ criterion: MODE, seed: 1 }, settings);
+  expect([good, bad, evals.map(({ stored }) => stored.definition.name)]).toEqual([39, 11, ["has_source"]]);
+  const chosen = await test("has_source", { settings });
+  expect(chosen.test).toMatchObject({
+    crossFitted: true,
+    rejections: [],
+    agreement: { good: 39, bad: 11, confusion: { goodPassed: 39, goodFailed: 0, badPassed: 0, badFailed: 11 } },
+  });
+  const template = TEMPLATES.find(({ name }) => name === "has_source");
+  if (template === undefined) throw new Error("unknown template");
+  const rule = templateEval(template, 0, BY_TEMPLATES);
+  for (const draft of [
+    { ...rule, name: "by_hand", origin: BY_PERSON },
+    { ...rule, name: "given" },
+  ] satisfies EvalDraft[]) {
+    saveDraft(db, draft, new Date().toISOString());
+    const given = await test(draft.name, { settings });
+    expect(given.test).not.toHaveProperty("crossFitted");
+    expect([given.test.agreement.bad, given.test.agreement.good < 39]).toEqual([7, true]);
+  }
+  db.close();
+});
+
+it("counts as passing what is failed only by a choice that has seen it, and judges later traces by the eval", async () => {
+  // Four bad traces without a source are the least for the choice, so without any part of them it is not chosen.
+  const planted = [
+    ...times(4, { label: "bad", cites: false }),
+    ...times(4, { label: "bad", cites: true }),
+    ...times(60, { label: "good", cites: true }),
+  ];
+  const { db, settings } = openPlanted("few", planted);
+  const { evals } = await suggestEvals({ criterion: MODE, seed: 1 }, settings);
+  expect(evals.map(({ stored }) => stored.definition.name)).toEqual(["has_source"]);
+  const first = await test("has_source", { settings });
+  expect(first.test.agreement.confusion).toEqual({ goodPassed: 60, goodFailed: 0, badPassed: 8, badFailed: 0 });
+
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  addPlanted(db, [...times(6, { label: "bad", cites: false }), ...times(2, { label: "good", cites: false })]);
+  const later = await test("has_source", { settings });
+  expect(later.test.agreement.confusion).toEqual({ goodPassed: 60, goodFailed: 2, badPassed: 8, badFailed: 6 });
+  db.close();
+});
+
+it("chooses by the labels of a judge too, but measures people's labels only", async () => {
+  const planted = [
+    ...times(8, { label: "bad", cites: false }),
+    ...times(4, { label: "bad", cites: false, source: "judge" }),
+    ...times(30, { label: "good", cites: true }),
+  ];
+  const { db, settings } = openPlanted("judge", planted);
+  expect(await suggestEvals({ criterion: MODE, seed: 1 }, settings)).toMatchObject({ good: 30, bad: 12 });
+  const { test: measured } = await test("has_source", { settings });
+  expect(measured.agreement).toMatchObject({ good: 30, bad: 8, sources: { person: 38 } });
+  db.close();
+});
+
+it("becomes stale after any label by a person has changed, or another was added and used", async () => {
+  const planted = [...times(11, { label: "bad", cites: false }), ...times(39, { label: "good", cites: true })];
+  const { db, settings } = openPlanted("stale", planted);
+  await suggestEvals({ criterion: MODE, seed: 1 }, settings);
+  for (const half of ["training", "heldout"]) {
+    const { stored } = await test("has_source", { settings });
+    expect(latestTest(db, stored)?.isStale).toBe(false);
+    const [id] = db.prepare("SELECT trace_id FROM eval_traces WHERE half = ? ORDER BY 1").pluck().all(half);
+    db.prepare("UPDATE eval_labels SET label = iif(label = 'good', 'bad', 'good') WHERE trace_id = ?").run(id);
+    expect(latestTest(db, stored)?.isStale).toBe(true);
+  }
+  db.close();
+});
+
+it("requires seven labels of each kind for templates", async () => {
+  const planted = [...times(6, { label: "bad", cites: false }), ...times(39, { label: "good", cites: true })];
+  const { db, settings } = openPlanted("short", planted);
+  await expect(suggestEvals({ criterion: MODE, seed: 1 }, settings)).rejects.toMatchObject({
+    message: `Too few labels to choose and test evals: 39 good and 6 bad traces for ${MODE} (minimum 7 of each).`,
+  });
+  db.close();
+});
+
+it("deals as many questions of a kind to each part as possible, in another order for each seed", () => {
+  const questions = Array.from({ length: 57 }, (_, i) => `q${i}`);
+  const isOfKind = (question: string) => Number(question.slice(1)) < 13;
+  const parts = dealByHash([...questions, ...questions], isOfKind, 5, 1);
+  expect(parts.size).toBe(57);
+  const sizes = (some: string[]) => [0, 1, 2, 3, 4].map((part) => some.filter((one) => parts.get(one) === part).length);
+  expect(sizes(questions.filter(isOfKind))).toEqual([3, 3, 3, 2, 2]);
+  expect(sizes(questions)).toEqual([12, 12, 11, 11, 11]);
+  expect(dealByHash(questions, isOfKind, 5, 2)).not.toEqual(parts);
+});
