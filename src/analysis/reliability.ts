@@ -45,6 +45,8 @@ export interface ReliabilityRow {
   readonly definition: string;
   /** Name in the definition, which can be the same for several rows. */
   readonly term?: string;
+  /** Number of epochs k in pass^k. Absent for other rows. */
+  readonly epochs?: number;
   /** The paper that defines the property. */
   readonly source: string;
 }
@@ -136,13 +138,15 @@ function consistencyRows(
         : `1 minus the mean difference in ${scorer} between two epochs of a question.`,
       "U-statistic, Hoeffding 1948",
     ),
-    isRate &&
-      row(
+    isRate && {
+      ...row(
         `all ${least} right`,
         (epochs) => passHatK(epochs.length, epochs.filter(({ score }) => score === 1).length, least),
         `Probability that all ${least} epochs of a question are right (pass^${least}).`,
         "Yao et al. 2024, arXiv 2406.12045",
       ),
+      epochs: least,
+    },
     row(
       "tools",
       toolConsistency,

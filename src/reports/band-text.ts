@@ -7,7 +7,7 @@ import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
 import { count, table } from "../text/format.js";
 import { evalLabel } from "./eval-text.js";
-import { oneLine } from "./figure-text.js";
+import { counted, oneLine } from "./figure-text.js";
 
 /** Maximum number of listed traces and cases per section. --json lists all. */
 const LISTED = 5;
@@ -30,7 +30,8 @@ export function bandText(artifacts: BandArtifacts, criterion: string): string {
     ),
     ...caseLines("Edge cases", medium.edge),
     ...section("Low: failure modes", ruleRows(low.failureModes, "broken in")),
-    low.unexplained !== 0 && `  ${low.unexplained} traces break no rule.`,
+    low.unexplained !== 0 &&
+      `  ${counted(low.unexplained, "trace")} ${low.unexplained === 1 ? "breaks" : "break"} no rule.`,
     ...caseLines("Bug reproductions", low.bugs),
     ...section("Targeted evals", low.targeted.length === 0 ? [] : [`  ${low.targeted.join(", ")}`]),
     ...section(
@@ -54,7 +55,7 @@ export function bandText(artifacts: BandArtifacts, criterion: string): string {
 /** Labels decide before the score. */
 function basisText(labeled: number, scorer: string | null): string {
   if (labeled === 0) return scorer ?? "no score";
-  const labels = labeled === 1 ? "1 label" : `${labeled} labels`;
+  const labels = counted(labeled, "label");
   return scorer === null ? labels : `${labels}, otherwise ${scorer}`;
 }
 

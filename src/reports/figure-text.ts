@@ -253,8 +253,8 @@ export function untilText(claim: string): string {
 }
 
 /** Formats `1 email` or `1,234 emails`. */
-export function counted(n: number, noun: string): string {
-  return `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
+export function counted(n: number, noun: string, plural = `${noun}s`): string {
+  return `${count(n)} ${n === 1 ? noun : plural}`;
 }
 
 export function pText(p: number | null): string {

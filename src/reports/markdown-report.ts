@@ -10,6 +10,7 @@ import type { TaskResult } from "../traces/task-result.js";
 import { SLICES, type SliceName } from "../traces/task-slices.js";
 import {
   clustersText,
+  counted,
   endingsText,
   failedAsWrong,
   failedAsWrongText,
@@ -52,7 +53,7 @@ export function stepSummary(
   return `${compact([
     `### ART-E: ${escapeSummary(runTitle(run))}`,
     "",
-    `Run ${escapeSummary(run.runId)}: ${count(run.completedTasks)} of ${count(run.totalTasks)} tasks completed, ${count(run.failedTasks)} failed; cost ${escapeSummary(cost)}; ${escapeSummary(time)} per task.`,
+    `Run ${escapeSummary(run.runId)}: ${count(run.completedTasks)} of ${counted(run.totalTasks, "task")} completed, ${count(run.failedTasks)} failed; cost ${escapeSummary(cost)}; ${escapeSummary(time)} per task.`,
     "",
     ...gates.map((gate) => `- ${gate.passed ? ":white_check_mark:" : ":x:"} ${escapeSummary(gateText(gate))}`),
     gates.length > 0 && "",

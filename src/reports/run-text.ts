@@ -269,7 +269,9 @@ function otherAgentsNote({ otherAgents }: Gate): string[] {
 function coverageNote({ coverage, problems }: Gate): string[] {
   const { scored, notApplicable, tasks } = coverage;
   if (scored === tasks || problems.length > 0) return [];
-  return [`covers ${scored} of ${tasks} tasks${notApplicable === 0 ? "" : `, ${notApplicable} do not apply`}`];
+  return [
+    `covers ${scored} of ${counted(tasks, "task")}${notApplicable === 0 ? "" : `, ${notApplicable} do not apply`}`,
+  ];
 }
 
 /** Says which mailboxes a passed comparison is about. */
@@ -277,7 +279,7 @@ function clustersNote({ clusters, passed }: Gate): string[] {
   if (!passed || clusters === null || clusters.mailboxes === 0) return [];
   return [
     clusters.by === "mailbox"
-      ? `over ${count(clusters.mailboxes)} mailboxes, as clusters`
+      ? `over ${counted(clusters.mailboxes, "mailbox", "mailboxes")}, as clusters`
       : `only about ${clusters.mailboxes === 1 ? "this mailbox" : `these ${count(clusters.mailboxes)} mailboxes`}, not about others (which takes ${MIN_MAILBOXES})`,
   ];
 }
@@ -347,7 +349,10 @@ export function runSummary(totals: RunTotals): string {
     compact([
       ["Run", totals.runId],
       totals.status !== "completed" &&
-        (["Status", `${totals.status}: ${count(totals.totalTasks)} of ${count(totals.plannedTasks)} tasks`] as const),
+        ([
+          "Status",
+          `${totals.status}: ${count(totals.totalTasks)} of ${counted(totals.plannedTasks, "task")}`,
+        ] as const),
       [
         "Tasks",
         `${count(totals.totalTasks)} of ${sourceText(totals)}: ${count(totals.completedTasks)} completed, ${count(totals.failedTasks)} failed${notRunnableText(totals)}`,
@@ -425,7 +430,9 @@ function gradedRow({ suite, totalTasks }: RunTotals): [string, string][] {
 /** Shown only if a model other than the requested one replied. */
 function answeredByRow({ model, answeredBy = {} }: RunTotals): [string, string][] {
   if (otherModels(model, answeredBy).length === 0) return [];
-  const models = Object.entries(answeredBy).map(([name, replies]) => `${name} (${count(replies)} replies)`);
+  const models = Object.entries(answeredBy).map(
+    ([name, replies]) => `${name} (${counted(replies, "reply", "replies")})`,
+  );
   return [["Answered by", models.join(", ")]];
 }
 
@@ -451,7 +458,7 @@ function scoreRows({ scores, failedTasks, completedTasks, suite }: RunTotals): [
       .filter(({ k }, i, { length }) => k > 1 && i === length - 1)
       .map(({ k, passAtK, passHatK }): [string, string] => [
         `  pass@${k}, pass^${k}`,
-        `${share(passAtK.value)}, ${share(passHatK.value)} over ${count(passAtK.n)} questions`,
+        `${share(passAtK.value)}, ${share(passHatK.value)} over ${counted(passAtK.n, "question")}`,
       ]),
   ]);
 }
@@ -471,7 +478,7 @@ export function untilLines(outcome: UntilOutcome): string[] {
     clusters,
   } = outcome;
   const dependent = clustersText(clusters, questions);
-  const progress = `${count(settledAfter ?? questions)} of ${count(plannedQuestions)} questions`;
+  const progress = `${count(settledAfter ?? questions)} of ${counted(plannedQuestions, "question")}`;
   return [
     verdict === null
       ? `${claim}: open after ${progress}${problem === null ? "" : `; ${problem}`}`

@@ -39,7 +39,7 @@ export function searchHits(value: unknown, explanations: readonly string[] = [])
   );
   return [
     ...lines,
-    `${count(emails.length)} of ${count(total)} emails. Read one with ${commandLine`art-e show '<MESSAGE-ID>'`}.`,
+    `${count(emails.length)} of ${counted(total, "email")}. Read one with ${commandLine`art-e show '<MESSAGE-ID>'`}.`,
   ].join("\n\n");
 }
 

@@ -1,10 +1,12 @@
 // The findings in a task suite, and the results of its gold solutions, as terminal text.
+
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
 import type { SuiteCheck } from "../suites/check-suite.js";
 import { isEqual, isSkipped, type OracleReport } from "../suites/grade-oracle.js";
 import type { SuiteFinding } from "../suites/suite-folder.js";
 import { table } from "../text/format.js";
+import { counted } from "./figure-text.js";
 
 /** Maximum number of listed findings per code. --json lists all. */
 const LISTED = 10;
@@ -19,7 +21,7 @@ export function checkText({ suite, tasks, errors, warnings, notReady }: SuiteChe
       more > 0 && `  ... and ${more} more; --json lists all`,
     ]).join("\n");
   });
-  const summary = `${suite}: ${tasks} tasks read, ${errors.length} errors, ${warnings.length} warnings`;
+  const summary = `${suite}: ${counted(tasks, "task")} read, ${counted(errors.length, "error")}, ${counted(warnings.length, "warning")}`;
   const lines = notReady.map(
     ({ snapshot, tasks: count, why }) => `  ${snapshot}, of ${count} ${count === 1 ? "task" : "tasks"}: ${why}`,
   );

@@ -1,4 +1,5 @@
 // The result of `art-e evals watch` as terminal text.
+
 import { modeFlag } from "../evals/criteria.js";
 import type { WatchedEval } from "../evals/watch-evals.js";
 import { commandLine } from "../platform/command-line.js";
@@ -6,6 +7,7 @@ import { compact } from "../platform/optional-values.js";
 import type { Drift } from "../statistics/drift.js";
 import { table } from "../text/format.js";
 import { evalLabel, otherAgentsText } from "./eval-text.js";
+import { counted } from "./figure-text.js";
 
 /** Maximum number of listed anchors. --json lists all. */
 const LISTED = 5;
@@ -21,7 +23,7 @@ export function watchText(runId: string, watched: WatchedEval): string {
     "",
     `Watches since the validation: ${watches}${freshText(watched)}`,
     reference.judged < reference.traces &&
-      `The validated pass rate comes from ${reference.judged} of ${reference.traces} traces, drawn at random.`,
+      `The validated pass rate comes from ${reference.judged} of ${counted(reference.traces, "trace")}, drawn at random.`,
     ...changedAnchors
       .slice(0, LISTED)
       .map(

@@ -82,12 +82,20 @@ function isProps(value: Props | Child | undefined): value is Props {
   return typeof value === "object" && value !== null && !(value instanceof Node) && !Array.isArray(value);
 }
 
+/** More marks on one letter than any language needs. */
+const MARKS = /(\p{M}{8})\p{M}+/gu;
+
+/** Removes control characters, and marks without end, which would cover other lines or widen the page. */
+function shownText(text: string): string {
+  return stripControls(text).replace(MARKS, "$1");
+}
+
 export function append(parent: Element, children: readonly Child[]): void {
   for (const child of children) {
     if (child === null || child === false) continue;
     if (child instanceof Node) parent.append(child);
     else if (typeof child === "object") append(parent, child);
-    else parent.append(stripControls(String(child)));
+    else parent.append(shownText(String(child)));
   }
 }
 
@@ -98,7 +106,7 @@ export function replaceChildren(parent: Element, ...children: readonly Child[]):
 
 /** Shows another text. The same text is not set twice, because screen readers would read it again. */
 export function setText(element: Element, text: string): void {
-  const shown = stripControls(text);
+  const shown = shownText(text);
   if (element.textContent !== shown) element.textContent = shown;
 }
 

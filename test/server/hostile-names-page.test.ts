@@ -81,6 +81,7 @@ const PAGES = [
     mail: "MAIL",
   }),
   { name: "trace-suite", hash: "trace/TRACE", last: "main h3" },
+  { name: "eval", hash: "evals/short_answer", last: "main h3" },
   { name: "run-suite", hash: "runs/suite_run", last: "tr[data-index]" },
 ];
 

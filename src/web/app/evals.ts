@@ -22,7 +22,7 @@ import {
 } from "../dom.js";
 import { get, post, postEvents } from "./api.js";
 import { changeLock } from "./decision-page.js";
-import { type Column, clipped, factList, idLink, labeled, searchedList, statusLine, table, twoLines } from "./lists.js";
+import { type Column, clipped, factList, idLink, searchedList, statusLine, table, twoLines } from "./lists.js";
 
 type Rate = NonNullable<EvalLineJson["test"]>["true_positive_rate"];
 
@@ -90,7 +90,7 @@ export async function evalView(page: HTMLElement, name: string, signal: AbortSig
   const buttons = h("div.run-actions");
   const change = changeLock(buttons, status.say);
   const mode = select(
-    { id: "eval-mode" },
+    { "aria-label": "Failure mode" },
     modes.map((one) => [one, one]),
   );
   mode.value = test?.mode ?? modes[0] ?? "";
@@ -117,9 +117,9 @@ export async function evalView(page: HTMLElement, name: string, signal: AbortSig
   const isTestable = kind !== "cases";
   replaceChildren(
     buttons,
-    modes.length > 1 && labeled("Failure mode", mode),
     isTestable && button(test === null ? "Test" : "Test again", runTest),
     isTestable && button("Show disagreements", review),
+    modes.length > 1 && mode,
     canActivate(line) && button("Activate", async () => again(await activated(id))),
   );
   page.append(
@@ -175,14 +175,10 @@ async function runJob<T extends "suggested" | "tested" | "reviewed">(
 
 function modeForm(modes: readonly string[], suggest: (mode: string) => Promise<void>): HTMLElement {
   const mode = select(
-    { id: "suggest-mode" },
+    { "aria-label": "Failure mode" },
     modes.map((one) => [one, one]),
   );
-  return h(
-    "div.run-actions",
-    labeled("Failure mode", mode),
-    h("button", { click: () => void suggest(mode.value) }, "Suggest evals"),
-  );
+  return h("div.run-actions", h("button", { click: () => void suggest(mode.value) }, "Suggest evals for"), mode);
 }
 
 function suggestion(mode: string, { sentences, evals }: JobResult<"suggested">): HTMLElement {

@@ -1,4 +1,5 @@
 // The section that groups coding notes into failure modes.
+import { counted } from "../../reports/figure-text.js";
 import type {
   ChangedModesJson,
   ModelsJson,
@@ -9,7 +10,7 @@ import type {
 import { costText, h, intervalText, replaceChildren, scoreText, untrustedInline, untrustedText } from "../dom.js";
 import { get, post } from "./api.js";
 import { changeLock } from "./decision-page.js";
-import { labeled, statusLine, table } from "./lists.js";
+import { labeled, statusLine, table, twoLines } from "./lists.js";
 
 type Proposal = ModeProposalJson["modes"][number];
 
@@ -48,7 +49,7 @@ export async function modesView(page: HTMLElement): Promise<void> {
       const found = await post<ModeProposalJson>("/api/evals/mode-proposals", { model });
       proposals = found.modes;
       show(await load());
-      const left = `${found.left.length} notes left out`;
+      const left = `${counted(found.left.length, "note")} left out`;
       status.say(`${proposals.length} proposed, ${left}. Cost: ${costText(found.cost_usd)}.`);
     });
   const show = ({ coded, nothing_wrong: nothingWrong, ungrouped, modes }: TaxonomyJson) =>
@@ -160,12 +161,14 @@ function modeTable(modes: TaxonomyJson["modes"]): HTMLElement {
   const max = Math.max(...modes.map(({ rate }) => rate.value ?? 0)) || 1;
   return table(
     "Failure modes",
-    ["Failure mode", "Traces", "Rate (95%)", "", "Fix", "Labels"],
+    ["Failure mode", "Traces", "Rate (95%)", "Fix", "Labels"],
     modes.map(({ name, traces, rate, fix }) => [
       name,
       traces,
-      `${scoreText(rate.value)} (${intervalText(rate)})`,
-      h("meter.mode-rate", { min: 0, max, value: rate.value ?? 0, "aria-label": `Rate of ${name}` }),
+      twoLines(
+        `${scoreText(rate.value)} (${intervalText(rate)})`,
+        h("meter.mode-rate", { min: 0, max, value: rate.value ?? 0, "aria-label": `Rate of ${name}` }),
+      ),
       fix,
       h("a", { href: `#label/latest?${new URLSearchParams({ criterion: name, order: "confirm" })}` }, "Look again"),
     ]),

@@ -1,7 +1,7 @@
 // Repeating a stored task in the playground: its recorded settings, an editable prompt, and both answers side by side.
 import { counted } from "../../reports/figure-text.js";
 import type { RepeatJson, TraceDetailsJson } from "../../server/response-shapes.js";
-import { count, duration } from "../../text/format.js";
+import { duration } from "../../text/format.js";
 import { type Child, h, scoreText, untrustedInline } from "../dom.js";
 import { figureTable } from "../report/figure-table.js";
 import { spaceWords } from "../report/header.js";
@@ -66,9 +66,9 @@ function factsOf({ agent_version, base_url, settings }: RepeatJson): Fact[] {
   const { maxTurns, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice } = settings;
   const parameters = [
     counted(maxTurns, "turn"),
-    `${count(maxTokens)} tokens per reply`,
+    `${counted(maxTokens, "token")} per reply`,
     temperature !== undefined && `temperature ${temperature}`,
-    reasoningTokens !== undefined && `${count(reasoningTokens)} reasoning tokens`,
+    reasoningTokens !== undefined && counted(reasoningTokens, "reasoning token"),
     reasoningEffort !== undefined && `reasoning effort ${reasoningEffort}`,
     toolCalls === "first" && "first tool call only",
     toolChoice === "required" && "tool calls required",

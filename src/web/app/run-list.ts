@@ -1,6 +1,6 @@
 // The list of runs, from which runs can be compared.
 import { compact } from "../../platform/optional-values.js";
-import { datasetText, failedAsWrongText, runCostText, UNJUDGED } from "../../reports/figure-text.js";
+import { counted, datasetText, failedAsWrongText, runCostText, UNJUDGED } from "../../reports/figure-text.js";
 import type { RunLineJson, RunPageJson } from "../../server/response-shapes.js";
 import { count } from "../../text/format.js";
 import { isUnjudged } from "../../traces/headline-score.js";
@@ -55,7 +55,7 @@ export async function runList(page: HTMLElement, query: URLSearchParams, signal:
 function compareLink(selected: readonly string[]): Child {
   if (selected.length < 2) return h("span.hint", "Select two or more runs to compare them.");
   const ids = encodeURIComponent(selected.join(","));
-  return h("a.button", { href: `#compare/${ids}` }, `Compare ${selected.length} runs`);
+  return h("a.button", { href: `#compare/${ids}` }, `Compare ${counted(selected.length, "run")}`);
 }
 
 function selectColumn(

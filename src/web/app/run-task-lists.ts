@@ -1,4 +1,5 @@
 // The running and failed tasks of a run, updated with every state.
+import { counted } from "../../reports/figure-text.js";
 import { type Hold, secondsText, waitsUntil } from "../../reports/hold-text.js";
 import { count, duration } from "../../text/format.js";
 import type { RunProcessState, RunProgress } from "../../traces/progress.js";
@@ -80,7 +81,8 @@ function activityText(task: RunProcessState["underWay"][number], { limiter, work
 
 function flowText(process: RunProcessState): string {
   const { underWay, underWayCount } = process;
-  const shown = underWay.length < underWayCount ? `The first ${underWay.length} of ${count(underWayCount)} tasks.` : "";
+  const shown =
+    underWay.length < underWayCount ? `The first ${underWay.length} of ${counted(underWayCount, "task")}.` : "";
   return [limiterText(process), workersText(process), shown].filter((text) => text !== "").join(" ");
 }
 
@@ -96,7 +98,7 @@ function workersText({ workers }: RunProcessState): string {
   if (workers === null) return "";
   const names = workers.workers.map(({ name, perSecond }) => `${name} (${perSecond.toFixed(1)}/s)`).join(", ");
   const wait = workers.waitingFor === null ? "" : `, waiting for ${WAITS_FOR[workers.waitingFor]}`;
-  return `${names === "" ? "No workers" : `Workers: ${names}`}; ${count(workers.active)} tasks running${wait}.`;
+  return `${names === "" ? "No workers" : `Workers: ${names}`}; ${counted(workers.active, "task")} running${wait}.`;
 }
 
 const WAITS_FOR: Readonly<Record<NonNullable<NonNullable<RunProcessState["limiter"]>["why"]>, string>> = {

@@ -1,6 +1,6 @@
 // The section of one run: its progress while it is running, its report afterwards.
 import { compact } from "../../platform/optional-values.js";
-import { failedAsWrongText, runCostText } from "../../reports/figure-text.js";
+import { counted, failedAsWrongText, runCostText } from "../../reports/figure-text.js";
 import { type Hold, holdOf } from "../../reports/hold-text.js";
 import { count, duration, oneDecimal } from "../../text/format.js";
 import type { RunProgress } from "../../traces/progress.js";
@@ -122,7 +122,7 @@ function statusText({ status }: RunProgress, connection: Connection): string {
 
 function doneText({ totalTasks, doneTasks, failedTasks }: RunProgress): string {
   const failed = failedTasks === 0 ? "" : `, ${count(failedTasks)} of them failed`;
-  return `${count(doneTasks)} of ${count(totalTasks)} tasks done${failed}`;
+  return `${count(doneTasks)} of ${counted(totalTasks, "task")} done${failed}`;
 }
 
 const STATUS: Readonly<Record<RunProgress["status"], string>> = {

@@ -63,7 +63,7 @@ function strip({ runId, taskId, epoch }: ShownTask, { answers, score_label }: Sa
     i === at ? "shown" : comparisonLink(answer, signed(difference(answer))),
   ]);
   const heads = ["Run", "Answer", score_label ?? "Score", "Difference"];
-  const { element, setRows } = liveTable("This task in other runs", heads, heads, [2, 3]);
+  const { element, setRows } = liveTable("Answers to this task", heads, heads, [2, 3]);
   setRows(rows);
   return [
     h(

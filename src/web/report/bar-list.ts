@@ -1,6 +1,6 @@
 // Tables and bars of a report: scores, effort, evals, endings and outcomes.
 import { compact } from "../../platform/optional-values.js";
-import { failedAsWrong, runCostText } from "../../reports/figure-text.js";
+import { counted, failedAsWrong, runCostText } from "../../reports/figure-text.js";
 import {
   type EvalFigures,
   type Figure,
@@ -75,7 +75,7 @@ export function scoreTable(head: ReportHead): HTMLElement {
   const table = h(
     "table.scores",
     h("caption.hidden", caption),
-    h("thead", h("tr", ...columns.map((name) => heading(name)))),
+    h("thead", h("tr", ...columns.map(heading))),
     ...head.scores.map(({ name, label, meaning, better }) => {
       const figures = head.runs.map((run) => run.scores[name]);
       const axis = scoreAxis(figures.flatMap((figure) => [figure?.low ?? 0, figure?.high ?? 1, figure?.value ?? 0]));
@@ -99,7 +99,7 @@ export function scoreTable(head: ReportHead): HTMLElement {
             h(
               "td.track-cell",
               track(figure, axis, i),
-              // One axis for all runs, below the last one.
+              // One axis for all runs, below the last one. The head of a wide table shows the usual one.
               i >= head.runs.length - 1 && axisLine(axis),
             ),
             h("td.figure.muted", count(figure.n)),
@@ -150,11 +150,16 @@ export function effortTable(head: ReportHead): HTMLElement {
 }
 
 function heading(name: string): HTMLElement {
-  return name === "" ? h("td") : h("th", { scope: "col" }, name);
+  return name === "" ? h("td.track-cell", axisLine(UNIT)) : h("th", { scope: "col" }, name);
 }
 
+/** The axis of most scores. */
+const UNIT = [0, 1] as const;
+
 function axisLine(axis: readonly [number, number]): HTMLElement {
-  return h("span.axis", { "aria-hidden": "true" }, ...axis.map((end) => h("span", axisEnd(end))));
+  const isUnit = axis.every((end, i) => end === UNIT[i]);
+  const ends = axis.map((end) => h("span", axisEnd(end)));
+  return h("span", { class: isUnit ? "axis unit" : "axis", "aria-hidden": "true" }, ...ends);
 }
 
 /** The interval as a line and the value as a dot. Hidden from screen readers, because the numbers are next to it. */
@@ -227,7 +232,7 @@ function barList(bars: readonly Bar[], of: number): HTMLElement {
         h(
           "span.whole",
           ...parts.map(({ tasks, colour, filters: partFilters, words }) => {
-            const title = `${words}: ${count(tasks)} tasks`;
+            const title = `${words}: ${counted(tasks, "task")}`;
             const style = `width: ${(tasks / most) * 100}%; background: ${colour}`;
             return h("a.part", { href: filterLink(partFilters), title, "aria-label": title, style });
           }),

@@ -1,6 +1,8 @@
 // The charts of a report, as Plot figures: scores, turns, cost and time, one facet per run.
+
 import type * as PlotLibrary from "@observablehq/plot";
 import { stripControls } from "../../platform/control-characters.js";
+import { counted } from "../../reports/figure-text.js";
 import type { Figure, ReportHead, RunFigures, ScoreMeaning } from "../../reports/report-data.js";
 import { count, duration } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
@@ -62,10 +64,10 @@ export function turnsChart({ runs }: ReportHead): Chart {
       from: turns - 0.4,
       to: turns + 0.4,
       colour: runColour(index),
-      title: `${turns} turns: ${count(tasks)} tasks`,
+      title: `${counted(turns, "turn")}: ${counted(tasks, "task")}`,
     })),
   );
-  const x = { domain: [-0.5, most + 0.5], label: null, ticks: Math.min(most, 12), tickFormat: "d" };
+  const x = { domain: [-0.5, most + 0.5], label: null, ticks: Math.min(most + 1, 12), tickFormat: "d" };
   return {
     title: "Turns",
     description: "Number of tasks per number of model calls.",
@@ -80,7 +82,7 @@ export function distributionChart({ runs }: ReportHead, { name, label }: ScoreMe
   const bins = runs.flatMap((run, index) =>
     (run.distribution[name] ?? []).map((tasks, bin, all) => {
       const [from, to] = [bin / all.length, (bin + 1) / all.length];
-      const title = `${from.toFixed(2)} to ${to.toFixed(2)}: ${count(tasks)} tasks`;
+      const title = `${from.toFixed(2)} to ${to.toFixed(2)}: ${counted(tasks, "task")}`;
       return { run: run.label, tasks, from, to, colour: runColour(index), title };
     }),
   );
@@ -114,7 +116,13 @@ function histogram(
       marginLeft: 44,
       marginTop: 30,
       style: CHART_STYLE,
-      y: { label: "tasks", grid: true, ticks: 4, tickFormat: "~s" },
+      // More ticks than tasks would be fractions of a task.
+      y: {
+        label: "tasks",
+        grid: true,
+        ticks: Math.min(4, Math.max(1, ...bins.map(({ tasks }) => tasks))),
+        tickFormat: "~s",
+      },
       ...facets,
       ...options,
       marks: [
@@ -319,7 +327,7 @@ export function sliceChart({ runs }: ReportHead, by: SliceName, { name }: ScoreM
           run: run.label,
           colour: runColour(index),
           href: filterLink({ [by]: slice }),
-          title: `${slice}: ${value}, ${intervalText(figure)}, ${count(figure.n)} tasks`,
+          title: `${slice}: ${value}, ${intervalText(figure)}, ${counted(figure.n, "task")}`,
           name: `${slice}, ${run.label}: ${value}; show its tasks`,
           tasks: count(figure.n),
         },
@@ -356,6 +364,8 @@ export function sliceChart({ runs }: ReportHead, by: SliceName, { name }: ScoreM
             title: "title",
             ariaLabel: "name",
           }),
+          // A bar of 0 has no width.
+          Plot.tickX(bars, { x: "value", y: "run", fy: "slice", stroke: "colour", strokeWidth: 2 }),
           Plot.ruleY(
             bars.filter(({ low }) => low !== null),
             { x1: "low", x2: "high", y: "run", fy: "slice", stroke: "currentColor", strokeWidth: 1.5 },

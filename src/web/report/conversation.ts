@@ -1,4 +1,5 @@
 // Shows the messages, tool calls and emails of a trace.
+import { counted } from "../../reports/figure-text.js";
 import type { CallView, MailView, StepView, TraceView, TurnView } from "../../reports/report-data.js";
 import { type Hit, readMachineResult, readToolResult } from "../../reports/trace-view.js";
 import { count, duration } from "../../text/format.js";
@@ -104,10 +105,10 @@ function turnText({ latencyMs, waitedMs, tokens, costUsd, finishReason, retries 
     waitedMs < 1 ? null : `waited ${duration(waitedMs)}`,
     tokens === null || tokens.input + tokens.output === 0
       ? null
-      : `${count(tokens.input)} tokens in, ${count(tokens.output)} out`,
+      : `${counted(tokens.input, "token")} in, ${count(tokens.output)} out`,
     costUsd === null || costUsd === 0 ? null : costText(costUsd),
     finishReason === "stop" || finishReason === "tool_calls" ? null : `ended by ${spaceWords(finishReason)}`,
-    retries === 0 ? null : retries === 1 ? "1 retry" : `${retries} retries`,
+    retries === 0 ? null : counted(retries, "retry", "retries"),
   );
 }
 
@@ -152,7 +153,7 @@ function result(call: CallView, gold: ReadonlySet<string>, mails: ShownMails): H
   const text = shownValue(view.value);
   return text.length <= LONG
     ? untrustedText(text, "text code")
-    : h("details", h("summary", `${count(text.length)} characters`), untrustedText(text, "text code"));
+    : h("details", h("summary", counted(text.length, "character")), untrustedText(text, "text code"));
 }
 
 function hitList(

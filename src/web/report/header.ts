@@ -1,7 +1,7 @@
 // The title of a report, the facts about each run, and the words for outcomes, stages and states.
 import { isPass } from "../../evals/eval-outcome.js";
 import { compact } from "../../platform/optional-values.js";
-import { failedAsWrongText, runCostText, stateName, untilText } from "../../reports/figure-text.js";
+import { counted, failedAsWrongText, runCostText, stateName, untilText } from "../../reports/figure-text.js";
 import type { Outcome, ReportHead, RunFigures, Stage } from "../../reports/report-data.js";
 import { count } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
@@ -29,7 +29,7 @@ function runLine(run: RunFigures, index: number, several: boolean): HTMLElement 
   const planned = run.plannedTasks === run.tasks ? "" : ` of ${count(run.plannedTasks)} planned`;
   const facts = compact([
     run.name !== null && `${run.agentId} with ${run.model}`,
-    `${count(run.tasks)} tasks${planned} of ${run.suite === null ? `the ${run.split} split` : `the suite ${run.suite.name}`}`,
+    `${counted(run.tasks, "task")}${planned} of ${run.suite === null ? `the ${run.split} split` : `the suite ${run.suite.name}`}`,
     run.answeredBy.length > 0 && `answered by ${run.answeredBy.join(", ")}`,
     run.status !== "completed" && run.status,
     run.startedAt.slice(0, 10),
@@ -74,7 +74,7 @@ export function tiles({ scores, leading, runs, reliability }: ReportHead): HTMLE
   const { latency, costUsd, tasks, failed, suite } = run;
   // The reliability card contains pass^k if each question has several epochs.
   const card = reliability.find(({ runId }) => runId === run.runId);
-  const allRight = card?.rows.find(({ name }) => /^all \d+ right$/.test(name));
+  const allRight = card?.rows.find(({ epochs }) => epochs !== undefined);
   const names = new Set([leading, suite === null ? "sourcesCorrect" : "taskSolved"]);
   const named = [...names].flatMap((name) => scores.find((score) => score.name === name) ?? []);
   return h(
@@ -102,11 +102,11 @@ export function tiles({ scores, leading, runs, reliability }: ReportHead): HTMLE
       costUsd === null ? "unknown price" : `cost of the run: ${runCostText(run, costText)}`,
     ),
     suite === null
-      ? tile("Failed", count(failed), `of ${count(tasks)} tasks${failed === 0 ? "" : ", never graded"}`)
+      ? tile("Failed", count(failed), `of ${counted(tasks, "task")}${failed === 0 ? "" : ", never graded"}`)
       : tile(
           "Graded",
           count(suite.graded),
-          `of ${count(tasks)} tasks${suite.graded === tasks ? "" : "; the others are not in any average"}`,
+          `of ${counted(tasks, "task")}${suite.graded === tasks ? "" : "; the others are not in any average"}`,
         ),
   );
 }

@@ -144,5 +144,5 @@ function notebookOutputs({ outputs, stopped }: Extract<MachineResultView, { kind
 function outputText(text: string): HTMLElement {
   const shown = untrustedText(text.replace(/\n$/, ""), "text code");
   if (text.length <= LONG) return shown;
-  return h("details", h("summary", `${count(text.length)} characters`), shown);
+  return h("details", h("summary", counted(text.length, "character")), shown);
 }

@@ -1,4 +1,5 @@
 // The task table of a report: renders only the visible rows, sorts them, and moves between them with the keyboard.
+import { counted } from "../../reports/figure-text.js";
 import type { ReportHead, TaskKey } from "../../reports/report-data.js";
 import { count } from "../../text/format.js";
 import { h, replaceChildren } from "../dom.js";
@@ -139,8 +140,8 @@ export class TaskTable {
     this.active = 0;
     this.scroller.scrollTop = 0;
     this.table.setAttribute("aria-rowcount", String(this.shown.length + 1));
-    const [shown, all] = [count(this.shown.length), count(this.ordered.length)];
-    replaceChildren(this.summary, shown === all ? `${all} tasks` : `${shown} of ${all} tasks`);
+    const [shown, all] = [this.shown.length, this.ordered.length];
+    replaceChildren(this.summary, shown === all ? counted(all, "task") : `${count(shown)} of ${counted(all, "task")}`);
     this.draw();
   }
 
