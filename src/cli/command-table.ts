@@ -46,8 +46,8 @@ export const COMMAND_SECTIONS: readonly CommandSection[] = [
       ),
       command("show <name>", "Show a trace or an email", async () => (await import("./commands/show.js")).showCommand),
       command(
-        "ask [mailbox] <question..>",
-        "Answer one question from a mailbox, with its sources",
+        "ask [mailbox] [question..]",
+        "Answer one question from a mailbox, or list what needs a reply",
         async () => (await import("./commands/ask.js")).askCommand,
       ),
       command(

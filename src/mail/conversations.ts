@@ -1,6 +1,7 @@
 // The emails of a mailbox with their threads: which email answers which, and when a text could first be read.
 import type { Db } from "../store/open-store.js";
 import { openAddressBook } from "./address-book.js";
+import { type DateRange, openDateRanges, upTo } from "./date-range.js";
 import { type Email, ownText, recipientsOf } from "./email.js";
 import { openMailLookup } from "./mail-lookup.js";
 import { isForward } from "./subject.js";
@@ -16,14 +17,19 @@ const CONVERSATIONS_SQL = {
   mailbox: `SELECT o.mail_id AS mailId, coalesce(t.thread_id, o.mail_id) AS threadId,
                    (SELECT json_group_array(message_id) FROM messages x WHERE x.mail_id = o.mail_id) AS ids
             FROM mailboxes b JOIN mail_order o ON o.position = b.position LEFT JOIN mail_threads t ON t.mail_id = o.mail_id
-            WHERE b.address_id = ? AND o.date IS NOT NULL ORDER BY o.position DESC`,
+            WHERE b.address_id = ? AND b.position BETWEEN ? AND ? AND o.date IS NOT NULL ORDER BY o.position DESC`,
 } as const;
 
-/** Returns the dated emails of a mailbox, oldest first. */
-export function readConversations(db: Db, address: string): readonly ConversationEmail[] {
+/** Returns the dated emails of a mailbox in a period, or all of them, oldest first. */
+export function readConversations(
+  db: Db,
+  address: string,
+  period: DateRange = upTo(null),
+): readonly ConversationEmail[] {
   const inboxId = openAddressBook(db).idOf(address);
   const { get } = openMailLookup(db);
-  const rows = db.prepare(CONVERSATIONS_SQL.mailbox).all(inboxId) as { threadId: number; ids: string }[];
+  const { first, last } = openDateRanges(db).positions(period);
+  const rows = db.prepare(CONVERSATIONS_SQL.mailbox).all(inboxId, first, last) as { threadId: number; ids: string }[];
   return rows.flatMap(({ threadId, ids }) => {
     const all = (JSON.parse(ids) as string[]).sort();
     const mail = get(all[0] ?? "");

@@ -2,6 +2,7 @@
 // A task is set on a day. The emails that somebody answers later are right, and the agent never sees the answers.
 import { type ConversationEmail, firstReadable, readConversations } from "../mail/conversations.js";
 import { endOfDay } from "../mail/date-range.js";
+import { Conversations, MAX_OPEN, SELECTION_PERIODS, type TaskDay } from "../mail/open-emails.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { definedProperties } from "../platform/optional-values.js";
@@ -14,7 +15,6 @@ import { addDays } from "../text/utc-day.js";
 import { shuffled } from "./dataset.js";
 import { checkTaskOutput, type MakeTasksOptions, writeTasks } from "./make-questions/task-files.js";
 import { chooseInboxes } from "./make-questions/usable-mail.js";
-import { Conversations, MAX_OPEN, SELECTION_PERIODS, type TaskDay } from "./make-selections/open-emails.js";
 
 interface MakeSelectionsOptions extends MakeTasksOptions {
   /** Maximum fraction of tasks for which no email is right. */

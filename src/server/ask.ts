@@ -7,6 +7,7 @@ import { API_KEY_VARIABLES } from "../models/model-names.js";
 import { answeringModelOf } from "../models/open-model.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { NEVER } from "../platform/deadline.js";
+import type { Environment } from "../platform/environment.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { createModel } from "../runs/model-of-run.js";
 import type { RunOptions } from "../runs/run-flags.js";
@@ -19,7 +20,7 @@ import { newSessionId } from "./chat/chat-session.js";
 import { type AnsweredChat, openChat, saveScored } from "./chat/chat-turn.js";
 import type { OnChatEvent } from "./chat/stream-events.js";
 
-interface AskOptions extends RunOptions {
+export interface AskOptions extends RunOptions {
   /** The mailbox, unless the first word of the question names it or it is the only one. */
   readonly mailbox?: string | undefined;
   /** Words of the question. */
@@ -82,23 +83,33 @@ export function ask(
   });
 }
 
-/**
- * Chooses agent and model depending on the API keys in the environment, if the user specifies neither. Notes the
- * choice.
- */
+/** Chooses agent and model, and notes the choice if the user specifies neither. */
 function chooseAgent(options: AskOptions, { settings, note }: AppContext): { agentId: string; chosen: AskOptions } {
+  const agentId = options.agent ?? "email-search";
+  const chosen = modelToAsk(options, settings.env);
+  if (chosen !== null) {
+    if (chosen !== options) note(`Asking ${agentId} with ${chosen.modelId}.`);
+    return { agentId, chosen };
+  }
+  note(`${noKey()}: asking the offline baseline, which is not a language model.`);
+  return { agentId: "baseline", chosen: options };
+}
+
+/**
+ * Returns the options with a model of the first provider that the environment has a key for, unless they specify an
+ * agent or a model. Null if there is no key.
+ */
+export function modelToAsk<T extends Omit<AskOptions, "question">>(options: T, env: Environment): T | null {
   const isModelGiven =
     options.modelId !== undefined || options.modelProvider !== undefined || options.baseUrl !== undefined;
-  const agentId = options.agent ?? "email-search";
-  if (isModelGiven || options.agent !== undefined) return { agentId, chosen: options };
-  const modelId = answeringModelOf(settings.env);
-  if (modelId !== null) {
-    note(`Asking ${agentId} with ${modelId}.`);
-    return { agentId, chosen: { ...options, modelId } };
-  }
-  const variables = Object.values(API_KEY_VARIABLES).flat().join(", ");
-  note(`No API key is set (${variables}): asking the offline baseline, which is not a language model.`);
-  return { agentId: "baseline", chosen: options };
+  if (isModelGiven || options.agent !== undefined) return options;
+  const modelId = answeringModelOf(env);
+  return modelId === null ? null : { ...options, modelId };
+}
+
+/** Returns the start of a note about missing keys. */
+export function noKey(): string {
+  return `No API key is set (${Object.values(API_KEY_VARIABLES).flat().join(", ")})`;
 }
 
 function dayBefore(day: string): string {

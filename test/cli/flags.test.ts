@@ -343,7 +343,7 @@ describe("a command's mailbox", () => {
   /** Words for the other arguments of all commands that take a mailbox. */
   const TAKERS: Readonly<Record<string, string>> = {
     "search [mailbox] <words..>": "annex costs",
-    "ask [mailbox] <question..>": "what annex costs -a baseline",
+    "ask [mailbox] [question..]": "what annex costs -a baseline",
     "mcp [mailbox]": "--print-config",
   };
 

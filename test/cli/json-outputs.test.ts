@@ -18,6 +18,7 @@ const LINES: readonly Line[] = [
   ["search", MARCUS, "Merriwell base quantity"],
   ["search", MARCUS, "Merriwell base quantity", "--explain"],
   ["ask", MARCUS, "How much are the softball dues?", "-a", "baseline"],
+  ["ask", MARCUS, "--needs-reply", "-a", "baseline"],
   "init -o mine.yaml",
   "completion bash",
   "run -a baseline --dataset questions.jsonl -l 3 --config off --dry-run",

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { readConversations } from "../../src/mail/conversations.js";
 import type { FiledEmail } from "../../src/mail/email.js";
+import { asksSomething } from "../../src/mail/open-emails.js";
 import { selectionChecker } from "../../src/questions/check-questions/check-selection.js";
-import { asksSomething } from "../../src/questions/make-selections/open-emails.js";
 import { tasksOf } from "../../src/questions/make-selections.js";
 import { questionSchema } from "../../src/tasks/question.js";
 import type { MadeKind } from "../../src/tasks/selection.js";

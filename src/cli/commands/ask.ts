@@ -1,21 +1,23 @@
-// The command `ask`: one question to a mailbox.
+// The command `ask`: one question to a mailbox, or the emails that may need a reply.
 import { z } from "zod";
-import { commandLine } from "../../platform/command-line.js";
-import { EXIT, UserError } from "../../platform/errors.js";
-import { agentName, day, text } from "../../platform/flag-values.js";
+import { commandLine, helpHint } from "../../platform/command-line.js";
+import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
+import { agentName, day, text, toggle } from "../../platform/flag-values.js";
 import { limitHeapGrowth } from "../../platform/heap-growth.js";
 import { compact, definedProperties } from "../../platform/optional-values.js";
 import { EXTERNAL_AGENT_FLAGS, flagsWhere, RUN_FLAGS, type RunFlagName, runSchema } from "../../runs/run-flags.js";
 import type { CitedMail } from "../../server/ask.js";
 import type { ChatEvent } from "../../server/chat-event.js";
+import type { ListedEmail, NeedsReplyList } from "../../server/needs-reply.js";
 import type { Ending } from "../../tasks/ending.js";
-import { duration, usd } from "../../text/format.js";
+import { count, duration, usd } from "../../text/format.js";
 import { sumCost, sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
-import type { CommandDefinition } from "../command.js";
+import type { CommandContext, CommandDefinition } from "../command.js";
 import { type ConfiguredFlags, readConfig } from "../config/merge-config.js";
 import { optionalMailbox } from "../flags/argument-schemas.js";
-import { declaredIn, readFlags } from "../flags/define-command.js";
+import { contradiction, declaredIn, readFlags } from "../flags/define-command.js";
+import { areRequired } from "../flags/first-argument.js";
 
 const askSchema = runSchema.extend({
   agent: agentName.optional().meta({
@@ -23,7 +25,11 @@ const askSchema = runSchema.extend({
     alias: "a",
   }),
   mailbox: optionalMailbox,
-  question: z.array(text).meta({ description: "Question" }),
+  question: z.array(text).default([]).meta({ description: "Question. Not with --needs-reply" }),
+  needsReply: toggle.meta({ description: "List the unanswered emails that may need the owner's reply" }),
+  after: day.optional().meta({
+    description: "With --needs-reply: list emails since this date [default: the week up to the newest email]",
+  }),
   before: day.optional().meta({ description: "Hide emails of this date and later ones (YYYY-MM-DD)" }),
 });
 
@@ -48,6 +54,8 @@ export const askCommand: CommandDefinition = (usage) => ({
     const configured = await readConfig(argv, context, CONFIGURED);
     refuseExternalAgent(configured);
     const flags = readFlags(usage, askSchema, configured.argv);
+    if (flags.needsReply) return printNeedsReply(flags, context);
+    refuseWithoutQuestion(flags);
     const [{ ask }, { StreamedContent }, { changeLines }] = await Promise.all([
       import("../../server/ask.js"),
       import("../../server/streamed-content.js"),
@@ -67,6 +75,45 @@ export const askCommand: CommandDefinition = (usage) => ({
     return trace.answer === null ? EXIT.failed : EXIT.done;
   },
 });
+
+type AskFlags = z.output<typeof askSchema>;
+
+async function printNeedsReply(flags: AskFlags, context: CommandContext): Promise<ExitCode> {
+  const { question: words, mailbox = words[0], ...options } = flags;
+  if (words.length > (flags.mailbox === undefined ? 1 : 0)) {
+    throw contradiction("--needs-reply cannot be combined with a question.", "Remove one of them.");
+  }
+  const { listNeedsReply } = await import("../../server/needs-reply.js");
+  const list = await listNeedsReply({ ...options, mailbox }, context);
+  context.out.result(list, () => needsReplyText(list));
+  return EXIT.done;
+}
+
+function refuseWithoutQuestion({ question, after }: AskFlags): void {
+  if (after !== undefined) throw contradiction("--after requires --needs-reply.", "Add --needs-reply.");
+  if (question.length > 0) return;
+  throw new UserError("usage", `ask: ${areRequired(["QUESTION"])}`, helpHint("ask"));
+}
+
+function needsReplyText({ inbox, window, emails, total, model, costUsd }: NeedsReplyList): string {
+  if (window === null) return `The mailbox of ${inbox} has no dated emails in this period.`;
+  if (total === 0) return `No emails since ${window.from} need a reply from ${inbox}.`;
+  const some = total > emails.length ? `, the newest ${count(emails.length)} of them` : "";
+  return [
+    `Unanswered emails from ${window.from} to ${window.until} to ${inbox}: ${count(total)}${some}`,
+    ...emails.map(listedEmailText),
+    ...(model === null ? [] : [`${model}: ${costUsd === null ? "unknown cost" : usd(costUsd)}.`]),
+  ].join("\n\n");
+}
+
+function listedEmailText({ messageId, subject, sender, date, reasons, needsReply, modelReason }: ListedEmail): string {
+  return compact([
+    messageId,
+    `  ${date.slice(0, 10)}  ${sender}  ${subject || "(no subject)"}`,
+    `  Rule: ${reasons.join(", ")}`,
+    needsReply !== null && `  Model: ${needsReply ? "needs a reply" : "no reply needed"}. ${modelReason}`,
+  ]).join("\n");
+}
 
 /** Throws a UserError for an agent that is not in the database. Only `art-e run` supports these agents. */
 function refuseExternalAgent({ path, used }: ConfiguredFlags): void {

@@ -1,8 +1,9 @@
 // Chooses the mail that questions are made from, and keeps the questions varied by avoiding near-duplicates and using a
 // stratified order.
-import { type Email, ownText, recipientsOf } from "../../mail/email.js";
+import { type Email, ownText } from "../../mail/email.js";
 import { openMailboxListing, questionQuery } from "../../mail/mail-lookup.js";
 import { type Mailboxes, openMailboxes } from "../../mail/mailboxes.js";
+import { isNewsletter } from "../../mail/newsletters.js";
 import { commandLine, didYouMean } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { NamedCounts } from "../../statistics/intervals.js";
@@ -197,18 +198,6 @@ function lettersIn(text: string, atLeast: number): number {
   return text.length + (LETTERS_PER_DENSE - 1) * (text.match(DENSE)?.length ?? 0);
 }
 
-/** Emails with more recipients are treated as mailing list emails. */
-const MAX_RECIPIENTS = 25;
-
-const LIST_SENDER =
-  /^(no[-._]?reply|no[-._]?address|do-?not-?reply|news(letter)?|listserv|majordomo|mailer-daemon|postmaster|announce\w*|alerts?|subscri\w+|info|promo\w*|deals|offers|updates?)\b|\b(newsletter|mailing-?list|bounce)|(^|[._-])(announcements?|admin|administrator|mailsweeper|notifications?)([._-]|@)/i;
-
-/** Addresses of everyone in a company or at a site. */
-const MASS_RECIPIENT = /(^|[._-])(all|everyone)([._-]|@)/i;
-
-const LIST_TEXT =
-  /\bunsubscribe\b|\bto\s+be\s+removed\s+from\b|\bto\s+remove\s+your\b|\bclick\s+here\b|\bopt[-\s]out\b|\bthis\s+(e-?mail|message)\s+was\s+sent\s+to\b|\byou\s+are\s+receiving\s+this\b|\bdo\s+not\s+reply\b|\b(automatically|computer)[-\s]generated\b|\bno\s+longer\s+wish\s+to\s+receive\b|\bview\s+this\s+(e-?mail|message)\s+(in|as)\b/i;
-
 /**
  * Returns the emails that questions can be made from, and the number of left-out emails per reason. A copy is an email
  * whose own text repeats that of an earlier email from the same sender. If its own text is too short to compare, for
@@ -239,17 +228,6 @@ function unusableReason(mail: Email, seen: Set<string>, minChars: number): Unusa
   if (seen.has(key)) return "copy";
   seen.add(key);
   return null;
-}
-
-export function isNewsletter(email: Email): boolean {
-  const { sender, body } = email;
-  const recipients = recipientsOf(email);
-  return (
-    recipients.length > MAX_RECIPIENTS ||
-    recipients.some((address) => MASS_RECIPIENT.test(address)) ||
-    LIST_SENDER.test(sender) ||
-    LIST_TEXT.test(body)
-  );
 }
 
 export function questionMailboxes(db: Db): (address: string) => QuestionMailbox {

@@ -132,13 +132,13 @@ describe.each(["stdio", "http"])("the MCP server over %s", (transport) => {
     await server?.ended;
   });
 
-  it("describes itself and offers the two tools, bound to the mailbox and read-only", async () => {
+  it("describes itself and offers its tools, bound to the mailbox and read-only", async () => {
     expect(client.getServerVersion()).toMatchObject({ name: "art-e" });
     expect(client.getInstructions()).toContain(MARCUS);
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(["email_search", "email_get"]);
+    expect(tools.map(({ name }) => name)).toEqual(["email_search", "email_get", "list_needs_reply"]);
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
-    expect(tools.map(({ inputSchema }) => inputSchema.required)).toEqual([[], ["message_id"]]);
+    expect(tools.map(({ inputSchema }) => inputSchema.required)).toEqual([[], ["message_id"], undefined]);
     expect(Object.keys(tools[0]?.inputSchema.properties ?? {})).not.toContain("inbox_id");
   });
 
@@ -150,6 +150,17 @@ describe.each(["stdio", "http"])("the MCP server over %s", (transport) => {
     const read = await client.callTool({ name: "email_get", arguments: { message_id: gold } });
     expect(read.structuredContent).toMatchObject({ message_id: gold, body: expect.stringMatching(/\w/) });
     expect(JSON.parse((read.content as { text: string }[])[0]?.text ?? "")).toEqual(read.structuredContent);
+  });
+
+  it("lists the emails that may need a reply, with the rule's reasons", async () => {
+    const { structuredContent } = await client.callTool({ name: "list_needs_reply", arguments: { limit: 1 } });
+    expect(structuredContent).toMatchObject({
+      window: { from: "2002-02-05", until: "2002-02-11" },
+      emails: [{ subject: "Heron", reasons: expect.arrayContaining(["not answered yet"]) }],
+      total: 2,
+    });
+    const { isError, content } = await client.callTool({ name: "list_needs_reply", arguments: { sent_after: "June" } });
+    expect([isError, content]).toEqual([true, [{ type: "text", text: expect.stringContaining("sent_after") }]]);
   });
 
   it("rejects another mailbox, an email in another mailbox, an invalid call and an unknown tool, with a message", async () => {
@@ -226,7 +237,11 @@ describe("the MCP revision 2026-07-28", () => {
   /** Checks the tools, a found email as a resource, and the refusal of an email elsewhere. */
   async function use(client: ModernClient) {
     expect(client.getNegotiatedProtocolVersion()).toBe("2026-07-28");
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["email_search", "email_get"]);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
+      "email_search",
+      "email_get",
+      "list_needs_reply",
+    ]);
     const found = await client.callTool({ name: "email_search", arguments: { query: question.question } });
     expect(JSON.stringify(found.structuredContent)).toContain(gold);
     const { contents } = await client.readResource({ uri: uriOf(gold) });

@@ -1,11 +1,11 @@
-// The rules of tasks about the future of a mailbox: which emails are open on a day, and which later email closes one.
+// The rules for open emails: which emails of a mailbox nobody has answered by a day, and which later email answers one.
 // They see one list of emails and no database.
-import { type ConversationEmail, isAnswer } from "../../mail/conversations.js";
-import { endOfDay } from "../../mail/date-range.js";
-import { ownText, recipientsOf } from "../../mail/email.js";
-import type { MadeKind } from "../../tasks/selection.js";
-import { addDays } from "../../text/utc-day.js";
-import { isNewsletter } from "../make-questions/usable-mail.js";
+import type { MadeKind } from "../tasks/selection.js";
+import { addDays } from "../text/utc-day.js";
+import { type ConversationEmail, isAnswer } from "./conversations.js";
+import { endOfDay } from "./date-range.js";
+import { ownText, recipientsOf } from "./email.js";
+import { isNewsletter } from "./newsletters.js";
 
 /** An email that nobody has answered by a day. */
 interface OpenEmail {
@@ -97,8 +97,26 @@ function continues(later: ConversationEmail, email: ConversationEmail): boolean 
 const REQUEST =
   /\b(?:please|could you|can you|would you|will you|let me know|let us know|do you|are you|have you|did you|i need|we need|need you to)\b/i;
 
-/** Whether the sender's own text asks for something: a question mark outside of a URL, or words of a request. */
-export function asksSomething({ body }: Pick<ConversationEmail, "body">): boolean {
+/** Whether the sender's own text asks for something, with a question mark outside of a URL or words of a request. */
+export function asksSomething(email: Pick<ConversationEmail, "body">): boolean {
+  return requestIn(email) !== null;
+}
+
+function requestIn({ body }: Pick<ConversationEmail, "body">): "question" | "request" | null {
   const text = ownText(body).replace(/https?:\S+/g, "");
-  return text.includes("?") || REQUEST.test(text);
+  if (text.includes("?")) return "question";
+  return REQUEST.test(text) ? "request" : null;
+}
+
+/** Returns the reasons why an open email may need a reply from the owner, in words. */
+export function reasonsToReply(owner: string, email: ConversationEmail): readonly string[] {
+  const others = new Set(recipientsOf(email).filter((address) => address !== owner)).size;
+  const field = email.to.includes(owner) ? "addressed" : email.cc.includes(owner) ? "copied (Cc)" : "copied (Bcc)";
+  const request = requestIn(email);
+  return [
+    others === 0 ? `${field} to you alone` : `${field} to you and ${others} ${others === 1 ? "other" : "others"}`,
+    ...(request === null ? [] : [request === "question" ? "asks a question" : "contains a request"]),
+    "not answered yet",
+    "not a newsletter or notice",
+  ];
 }

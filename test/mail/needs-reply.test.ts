@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import type { FiledEmail } from "../../src/mail/email.js";
+import { listUnanswered, type ReplyWindow } from "../../src/mail/needs-reply.js";
+import { importFolder } from "./import-setup.js";
+import { ANN, BEN, CAT, DAN, fill, mail } from "./small-corpus.js";
+
+const { emptyDb } = importFolder();
+
+/** Ben's mail of June 2001: the n-th day, with the id as its subject. */
+function onDay(n: number, id: string, changes: Partial<FiledEmail> = {}): FiledEmail {
+  const date = `2001-06-${String(n).padStart(2, "0")}T09:00:00Z`;
+  return mail(id, { date, subject: id, body: `This is the text of ${id}.`, ...changes });
+}
+
+/** Ids and reasons, without the two reasons that every listed email has. */
+function listed(mails: readonly FiledEmail[], window: ReplyWindow = {}) {
+  const db = emptyDb();
+  fill(db, mails);
+  const { emails, window: days } = listUnanswered(db, BEN, window);
+  return { days, emails: emails.map(({ email, reasons }) => [email.subject, ...reasons.slice(0, -2)].join(": ")) };
+}
+
+describe("listUnanswered", () => {
+  it("gives the reasons for each email, newest first", () => {
+    const mails = [
+      onDay(4, "plan", { body: "When can we talk?" }),
+      onDay(5, "draft", { to: [ANN, BEN, CAT], body: "Please read it." }),
+      onDay(6, "minutes", { to: [CAT], cc: [BEN, DAN] }),
+      onDay(7, "secret", { to: [], bcc: [BEN] }),
+    ];
+    expect(listed(mails)).toEqual({
+      days: { from: "2001-06-01", until: "2001-06-07" },
+      emails: [
+        "secret: copied (Bcc) to you alone",
+        "minutes: copied (Cc) to you and 2 others",
+        "draft: addressed to you and 2 others: contains a request",
+        "plan: addressed to you alone: asks a question",
+      ],
+    });
+  });
+
+  it("names the two reasons that all listed emails share", () => {
+    const db = emptyDb();
+    fill(db, [onDay(4, "plan")]);
+    const [only] = listUnanswered(db, BEN, {}).emails;
+    expect(only?.reasons.slice(-2)).toEqual(["not answered yet", "not a newsletter or notice"]);
+  });
+
+  it("leaves out own, answered and automatic emails", () => {
+    const mails = [
+      onDay(4, "plan"),
+      onDay(5, "Re: plan", { sender: BEN, to: [ANN] }),
+      onDay(6, "news", { sender: "newsletter@x.example" }),
+    ];
+    expect(listed(mails).emails).toEqual([]);
+    expect(listed(mails, { before: "2001-06-05" }).emails).toEqual(["plan: addressed to you alone"]);
+  });
+
+  it("lists the week up to the newest email, or emails since a date", () => {
+    const mails = [onDay(2, "early"), onDay(3, "in time"), onDay(9, "late")];
+    const subjects = (window: ReplyWindow) => listed(mails, window).emails.map((each) => each.split(":")[0]);
+    expect(subjects({})).toEqual(["late", "in time"]);
+    expect(subjects({ before: "2001-06-09" })).toEqual(["in time", "early"]);
+    expect(subjects({ after: "2001-06-02" })).toEqual(["late", "in time", "early"]);
+    expect(subjects({ after: "2001-07-01" })).toEqual([]);
+  });
+
+  it("ignores emails with a date in the future", () => {
+    const mails = [onDay(4, "plan"), onDay(5, "wrong clock", { date: "2144-01-01T00:00:00Z" })];
+    expect(listed(mails).emails).toEqual(["plan: addressed to you alone"]);
+  });
+
+  it("has no window if no email is visible", () => {
+    expect(listed([onDay(4, "plan")], { before: "2001-06-01" })).toEqual({ days: null, emails: [] });
+  });
+});
