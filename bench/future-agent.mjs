@@ -1,8 +1,11 @@
 // Agents without a model for tasks about the future of a mailbox, for `art-e run --agent-command`. The argument selects
 // one: `all` candidates in the window, the `newest` three, or a `rule`: unanswered, to one person, with a question mark.
+// `file FILE` returns the emails that FILE (JSON) lists for the mailbox and the date.
+import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
-const [, , name] = process.argv;
+const [, , name, file] = process.argv;
+const selected = file === undefined ? null : JSON.parse(readFileSync(file, "utf8"));
 
 async function call(url, tool, args) {
   const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: tool, arguments: args } };
@@ -13,7 +16,8 @@ async function call(url, tool, args) {
 
 const plain = (subject) => subject.replace(/^(\s*(re|fwd?)\s*:)+/i, "").trim();
 
-async function select({ question, inbox_address: owner, tools }) {
+async function select({ question, inbox_address: owner, query_date: day, tools }) {
+  if (selected !== null) return selected[`${owner} ${day}`].map((id) => ({ message_id: id }));
   const { url } = tools.mcp;
   const [from] = /\d{4}-\d\d-\d\d/.exec(question) ?? [];
   const { emails } = await call(url, "email_search", { sent_after: from, limit: 50 });

@@ -1,39 +1,70 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { readConversations } from "../src/mail/conversations.js";
+import { openMailboxes } from "../src/mail/mailboxes.js";
+import { Conversations, SELECTION_PERIODS } from "../src/mail/open-emails.js";
+import { tasksOf } from "../src/questions/make-selections.js";
 import { wilson } from "../src/statistics/intervals.js";
-import { estimate, share, table } from "../src/text/format.js";
+import { type Db, openStore } from "../src/store/open-store.js";
+import { MADE_KINDS, type MadeKind } from "../src/tasks/selection.js";
+import { count, estimate, share, table } from "../src/text/format.js";
+import {
+  bestThreshold,
+  FEATURES,
+  fitLogistic,
+  type LogisticModel,
+  type OpenExample,
+  openExamples,
+} from "./reply-model.js";
 import { importReal } from "./search-quality/question-sets.js";
 
 /**
  * Measures the tasks about the future of a mailbox. First, how often the rules that make them agree with a person who
- * read the emails and what followed. Then, what agents without a language model reach on the tasks of the real mailboxes.
+ * read the emails and what followed, and how many tasks the mailboxes give. Then, what agents without a language model
+ * reach on the tasks of the test mailboxes.
  */
 
 const LABELS = fileURLToPath(new URL("../fixtures/future/labels.tsv", import.meta.url));
 const AGENT = fileURLToPath(new URL("./future-agent.mjs", import.meta.url));
 const PROGRAM = fileURLToPath(new URL("../bin/art-e.js", import.meta.url));
 
+const program = (...args: readonly string[]) => ["--agent-command", [process.execPath, AGENT, ...args].join(" ")];
+
 const AGENTS: Readonly<Record<string, readonly string[]>> = {
   none: ["-a", "noop"],
-  "all in the window": ["--agent-command", `${process.execPath} ${AGENT} all`, "-a", "all"],
-  "newest 3": ["--agent-command", `${process.execPath} ${AGENT} newest`, "-a", "newest"],
-  "open, to one person, question mark": ["--agent-command", `${process.execPath} ${AGENT} rule`, "-a", "rule"],
+  "all in the window": [...program("all"), "-a", "all"],
+  "newest 3": [...program("newest"), "-a", "newest"],
+  "open, to one person, question mark": [...program("rule"), "-a", "rule"],
   baseline: ["-a", "baseline"],
   "mail-rules": ["-a", "mail-rules"],
 };
 
 export function printFutureBench(enron: string, folder: string): void {
-  printAgreement();
   if (!existsSync(join(enron, "maildir.tar.gz"))) throw new Error(`no mail in ${enron}`);
-  const db = importReal(enron, folder);
+  const file = importReal(enron, folder);
+  const db = openStore(file, { mustExist: true });
+  printAgreement(db);
+  const mailboxes = openMailboxes(db).addresses;
+  printYields(db, mailboxes);
+  const test = mailboxes.filter(isTest);
+  console.log(`Test mailboxes: ${test.join(", ")}.`);
   const artE = (...args: readonly string[]) =>
-    execFileSync(process.execPath, [PROGRAM, "--db", db, "--quiet", ...args], { cwd: folder, encoding: "utf8" });
-  for (const kind of ["needs-reply", "waiting-for"]) {
+    execFileSync(process.execPath, [PROGRAM, "--db", file, "--quiet", ...args], { cwd: folder, encoding: "utf8" });
+  for (const kind of MADE_KINDS) {
     const dataset = join(folder, `${kind}.jsonl`);
-    artE("questions", "make", "--kind", kind, "-n", "2000", "--unanswerable", "0.5", "-o", dataset, "--overwrite");
-    const rows = Object.entries(AGENTS).map(([name, flags]) => {
+    try {
+      const flags = ["--kind", kind, "--inbox", ...test, "-n", "2000", "--unanswerable", "0.5"];
+      artE("questions", "make", ...flags, "-o", dataset, "--overwrite");
+    } catch {
+      // The program has printed the reason.
+      console.log(`${kind}: no tasks from the test mailboxes\n`);
+      continue;
+    }
+    const learned = kind === "needs-reply" ? learnedAgents(db, examplesOfTasks(db, mailboxes), dataset, folder) : {};
+    const rows = Object.entries({ ...AGENTS, ...learned }).map(([name, flags]) => {
       const output = join(folder, "results.json");
       artE("run", ...flags, "--dataset", dataset, "-l", "0", "-o", output, "--overwrite", "--config", "off");
       const { scores } = JSON.parse(readFileSync(output, "utf8")) as { scores: Record<string, ScoreFigures> };
@@ -51,6 +82,91 @@ export function printFutureBench(enron: string, folder: string): void {
     });
     console.log(table([kind, "F1, mailboxes as clusters", "F1 of all emails", "precision", "recall"], rows));
   }
+  db.close();
+}
+
+/** Whether a mailbox is for the test. The other half is for tuning. A hash decides, so that nobody chose. */
+function isTest(address: string): boolean {
+  const [first = 0] = createHash("sha256").update(address).digest();
+  return first % 2 === 1;
+}
+
+type Examples = ReadonlyMap<string, readonly OpenExample[]>;
+
+/** Returns the open emails in the needs-reply tasks of each mailbox. */
+function examplesOfTasks(db: Db, mailboxes: readonly string[]): Examples {
+  return new Map(
+    mailboxes.map((owner) => {
+      const examplesOf = openExamples(db, owner);
+      const { tasks } = tasksOf("needs-reply", owner, readConversations(db, owner), {});
+      return [owner, tasks.flatMap(({ query_date: day }) => examplesOf({ day, ...SELECTION_PERIODS["needs-reply"] }))];
+    }),
+  );
+}
+
+interface FittedModel {
+  readonly model: LogisticModel;
+  readonly threshold: number;
+}
+
+/**
+ * Returns a function that fits the model of a mailbox on the tuning mailboxes. If these have no right email, it is
+ * fitted on all mailboxes except its own. Returns null if these have none either.
+ */
+function fitReplyModels(examples: Examples): (owner: string) => FittedModel | null {
+  const isRight = ({ isRight }: OpenExample) => isRight;
+  const tuning = [...examples].filter(([address]) => !isTest(address)).flatMap(([, each]) => each);
+  console.log(
+    `Logistic model: the ${count(tuning.length)} open emails in the tasks of the tuning mailboxes have ${count(tuning.filter(isRight).length)} right ones.`,
+  );
+  return (owner) => {
+    const others = [...examples].filter(([address]) => address !== owner).flatMap(([, each]) => each);
+    const used = tuning.some(isRight) ? tuning : others;
+    const right = used.filter(isRight);
+    console.log(
+      `For ${owner}, it is fitted on ${count(used.length)} open emails with ${count(right.length)} right ones (${count(new Set(right.map(({ id }) => id)).size)} different).`,
+    );
+    if (right.length === 0) return null;
+    const model = fitLogistic(used);
+    const threshold = bestThreshold(model, used);
+    const strongest = FEATURES.map((name, j) => ({ name, coefficient: model.coefficients[j] ?? 0 }))
+      .sort((a, b) => Math.abs(b.coefficient) - Math.abs(a.coefficient))
+      .slice(0, 3);
+    console.log(
+      `  Threshold ${share(threshold)}. Strongest: ${strongest.map(({ name, coefficient }) => `${name} ${coefficient.toFixed(2)}`).join(", ")}.`,
+    );
+    return { model, threshold };
+  };
+}
+
+/** Returns agents that select among the open emails: all of them, and those that the logistic model prefers. */
+function learnedAgents(db: Db, examples: Examples, dataset: string, folder: string) {
+  const lines = readFileSync(dataset, "utf8").trim().split("\n");
+  const tasks = lines.map(
+    (line) => JSON.parse(line) as { readonly inbox_address: string; readonly query_date: string },
+  );
+  const inboxes = [...new Set(tasks.map(({ inbox_address }) => inbox_address))];
+  const examplesOf = new Map(inboxes.map((owner) => [owner, openExamples(db, owner)]));
+  const modelOf = fitReplyModels(examples);
+  const models = new Map(inboxes.map((owner) => [owner, modelOf(owner)]));
+  /** Open emails of each task with their probabilities, the most probable first. */
+  const ranked = tasks.map(({ inbox_address: owner, query_date: day }) => {
+    const fitted = models.get(owner);
+    const open = examplesOf.get(owner)?.({ day, ...SELECTION_PERIODS["needs-reply"] }) ?? [];
+    const emails = open.map(({ id, features }) => ({ id, p: fitted?.model.probability(features) ?? 0 }));
+    return { key: `${owner} ${day}`, threshold: fitted?.threshold ?? 1, emails: emails.sort((a, b) => b.p - a.p) };
+  });
+  const agent = (name: string, select: (task: (typeof ranked)[number]) => (typeof ranked)[number]["emails"]) => {
+    const file = join(folder, `${name}.json`);
+    const selected = ranked.map((task) => [task.key, select(task).map(({ id }) => id)]);
+    writeFileSync(file, JSON.stringify(Object.fromEntries(selected)));
+    return [...program("file", file), "-a", name];
+  };
+  return {
+    "all open": agent("all-open", ({ emails }) => emails),
+    "logistic, above threshold": agent("logistic", ({ emails, threshold }) => emails.filter(({ p }) => p >= threshold)),
+    "logistic, best 3": agent("logistic-3", ({ emails }) => emails.slice(0, 3)),
+  };
 }
 
 /** The figures of a score in a results file that this benchmark prints. */
@@ -61,18 +177,81 @@ interface ScoreFigures {
   readonly micro: { readonly value: number | null };
 }
 
-function printAgreement(): void {
+/** Prints the number of tasks per mailbox if task days are at least this many days apart, and the time to make them. */
+function printYields(db: Db, mailboxes: readonly string[]): void {
+  const rows = MADE_KINDS.flatMap((kind) =>
+    mailboxes.map((owner) => {
+      const started = process.cpuUsage();
+      const emails = readConversations(db, owner);
+      const { tasks } = tasksOf(kind, owner, emails, {});
+      const ms = process.cpuUsage(started).user / 1_000;
+      const yields = SPACINGS.map((days) => {
+        const apart = spaced(tasks, days);
+        return `${apart.length} (${apart.filter(({ select }) => select.emails.length > 0).length})`;
+      });
+      return [kind, owner, count(emails.length), ...yields, `${ms.toFixed(0)} ms`];
+    }),
+  );
+  const apart = SPACINGS.map((days) => `${days} ${days === 1 ? "day" : "days"} apart`);
+  console.log(table(["tasks (with a right email)", "mailbox", "emails", ...apart, "processor time"], rows));
+}
+
+const SPACINGS = [1, 7, 14];
+
+/** Returns tasks whose days are at least this far apart, in the order of their days. Prefers those with a right email. */
+function spaced<T extends { readonly query_date: string; readonly select: { readonly emails: readonly unknown[] } }>(
+  tasks: readonly T[],
+  days: number,
+): readonly T[] {
+  const chosen: T[] = [];
+  const dayOf = ({ query_date }: T) => Date.parse(query_date) / 86_400_000;
+  const decided = tasks.filter(({ select }) => select.emails.length > 0);
+  for (const task of [...decided, ...tasks]) {
+    if (chosen.every((other) => Math.abs(dayOf(other) - dayOf(task)) >= days)) chosen.push(task);
+  }
+  return chosen;
+}
+
+interface Label {
+  readonly kind: string;
+  readonly rule: string;
+  readonly read: string;
+}
+
+function printAgreement(db: Db): void {
   const [, ...lines] = readFileSync(LABELS, "utf8").trim().split("\n");
-  const labels = lines.map((line) => line.split("\t")).filter(([, , , , , read]) => read !== "unknown");
-  const kinds = [...new Set(labels.map(([, , , kind]) => kind ?? ""))];
+  const ruleOf = rulesOver(db);
+  const labels = lines.map((line): Label => {
+    const [id = "", mailbox = "", date = "", kind = "", rule = "", read = ""] = line.split("\t");
+    return { kind, read, rule: ruleOf(id, mailbox, date, kind) ?? rule };
+  });
+  const known = labels.filter(({ read }) => read !== "unknown");
+  const kinds = [...new Set(known.map(({ kind }) => kind))];
   const rows = kinds.map((wanted) => {
-    const of = labels.filter(([, , , kind]) => kind === wanted);
+    const of = known.filter(({ kind }) => kind === wanted);
     const rate = (some: typeof of) => {
-      const agreed = some.filter(([, , , , rule, read]) => rule === read).length;
+      const agreed = some.filter(({ rule, read }) => rule === read).length;
       return estimate({ value: agreed / some.length, ...wilson(agreed, some.length), n: some.length });
     };
-    const answered = (rule: string) => rate(of.filter(([, , , , each]) => each === rule));
+    const answered = (verdict: string) => rate(of.filter(({ rule }) => rule === verdict));
     return [wanted, rate(of), answered("yes"), answered("no")];
   });
   console.log(table(["rule and reader", "agree", "if the rule says right", "otherwise"], rows));
+}
+
+/** Returns the current rule's verdict about an email on a day, or null for a kind without a rule. */
+function rulesOver(db: Db): (id: string, mailbox: string, day: string, kind: string) => "yes" | "no" | null {
+  const byMailbox = new Map<string, Conversations>();
+  return (id, mailbox, day, kind) => {
+    if (!isMadeKind(kind)) return null;
+    const conversations = byMailbox.get(mailbox) ?? new Conversations(mailbox, readConversations(db, mailbox));
+    byMailbox.set(mailbox, conversations);
+    const open = conversations.open(kind, { day, ...SELECTION_PERIODS[kind] });
+    const found = open.find(({ email }) => email.ids.includes(id));
+    return found === undefined || found.answer === null ? "no" : "yes";
+  };
+}
+
+function isMadeKind(kind: string): kind is MadeKind {
+  return (MADE_KINDS as readonly string[]).includes(kind);
 }

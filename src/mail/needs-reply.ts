@@ -1,5 +1,5 @@
-// Lists the emails of a mailbox that may need a reply from its owner, with the rule's reasons. The rule is that of tasks
-// about the future of a mailbox.
+// Lists the emails of a mailbox that may need a reply from its owner, with the reasons. The tasks about the future of a
+// mailbox use the same rule.
 import type { Db } from "../store/open-store.js";
 import { addDays } from "../text/utc-day.js";
 import { type ConversationEmail, readConversations } from "./conversations.js";

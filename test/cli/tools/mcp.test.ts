@@ -263,7 +263,7 @@ describe("the MCP revision 2026-07-28", () => {
     await client.connect(new ModernHttp(new URL(url)) as Parameters<ModernClient["connect"]>[0]);
     const earlier = await overHttp(url);
     await use(client);
-    expect((await earlier.listTools()).tools).toHaveLength(2);
+    expect((await earlier.listTools()).tools).toHaveLength(3);
     await earlier.close();
     server.child.kill("SIGTERM");
     expect((await server.ended).code).toBe(0);
@@ -362,7 +362,7 @@ describe("art-e mcp --http", () => {
     expect((await post(local, {})).status).toBe(401);
     expect((await post(local, { authorization: "Bearer a-long-secret-tokem" })).status).toBe(401);
     const client = await overHttp(local, "a-long-secret-token");
-    expect((await client.listTools()).tools).toHaveLength(2);
+    expect((await client.listTools()).tools).toHaveLength(3);
     await client.close();
     server.child.kill("SIGTERM");
     expect((await server.ended).code).toBe(0);
