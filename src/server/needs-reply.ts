@@ -17,7 +17,7 @@ import { newRunSettings, notesOnSent } from "../runs/settings-from-options.js";
 import { withStore } from "../store/open-store.js";
 import { type AskOptions, modelToAsk, noKey } from "./ask.js";
 
-export interface NeedsReplyOptions extends Omit<AskOptions, "question"> {
+interface NeedsReplyOptions extends Omit<AskOptions, "question"> {
   /** First day of the window. Undefined for the week that ends with the newest email. */
   readonly after?: string | undefined;
 }
