@@ -63,7 +63,8 @@ export function printFutureBench(enron: string, folder: string): void {
       console.log(`${kind}: no tasks from the test mailboxes\n`);
       continue;
     }
-    const learned = kind === "needs-reply" ? learnedAgents(db, examplesOfTasks(db, mailboxes), dataset, folder) : {};
+    const learned: typeof AGENTS =
+      kind === "needs-reply" ? learnedAgents(db, examplesOfTasks(db, mailboxes), dataset, folder) : {};
     const rows = Object.entries({ ...AGENTS, ...learned }).map(([name, flags]) => {
       const output = join(folder, "results.json");
       artE("run", ...flags, "--dataset", dataset, "-l", "0", "-o", output, "--overwrite", "--config", "off");

@@ -63,11 +63,11 @@ export function listNeedsReply(options: NeedsReplyOptions, context: AppContext):
     const found = { inbox, window, total: all.length };
     const toList = (opinions: readonly Opinion[]) => listed.map((each, i) => ({ ...toListed(each), ...opinions[i] }));
     const chosen = modelToAsk(options, context.settings.env);
-    const run = chosen && newRunSettings(db, chosen, getAgent(db, chosen.agent ?? "email-search"), context);
     if (chosen === null && listed.length > 0) context.note(`${noKey()}: only the rule's reasons are listed.`);
-    if (window === null || listed.length === 0 || run === null || !isRemote(parseModelName(run.model, null).provider)) {
-      return { ...found, emails: toList([]), model: null, costUsd: 0 };
-    }
+    const rulesOnly = { ...found, emails: toList([]), model: null, costUsd: 0 };
+    if (listed.length === 0 || window === null || chosen === null) return rulesOnly;
+    const run = newRunSettings(db, chosen, getAgent(db, chosen.agent ?? "email-search"), context);
+    if (!isRemote(parseModelName(run.model, null).provider)) return rulesOnly;
     for (const note of notesOnSent(run)) context.note(note);
     context.note(`Asking ${run.model} about ${listed.length} ${listed.length === 1 ? "email" : "emails"}.`);
     const model = await createModel(run, chosen, context);

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import type { JsonValue } from "../../../src/platform/json.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { MAIL, MARCUS, workFolder } from "../art-e.js";
 
@@ -13,7 +14,7 @@ describe("art-e ask --needs-reply", () => {
   });
 
   /** Starts a server whose model records these opinions, and returns the variables that select it. */
-  async function modelThatRecords(emails: readonly unknown[]): Promise<Record<string, string>> {
+  async function modelThatRecords(emails: readonly JsonValue[]): Promise<Record<string, string>> {
     provider = await startFakeProvider(() => ({ toolCalls: [{ name: "record_opinions", arguments: { emails } }] }));
     return { OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: provider.baseUrl("openai-chat") };
   }
