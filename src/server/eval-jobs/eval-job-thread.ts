@@ -9,8 +9,8 @@ import { readEnvironment } from "../../platform/environment.js";
 import { serveCalls } from "../../platform/worker-rpc.js";
 import { evalLabel } from "../../reports/eval-text.js";
 import { adviceSentences, chosenTemplates, failureText } from "../../reports/mode-text.js";
-import type { EvalJobAnswer, EvalJobCall, EvalJobData } from "../eval-jobs.js";
 import type { EvalJobEventJson } from "../response-shapes.js";
+import type { EvalJobAnswer, EvalJobCall, EvalJobData } from "./stream-eval-job.js";
 
 const { path, cacheDir } = workerData as EvalJobData;
 

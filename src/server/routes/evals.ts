@@ -7,7 +7,7 @@ import { modesOfEval } from "../../evals/store.js";
 import { activateEvals, type DescribedEval, evalWithHistory, listDescribedEvals } from "../../evals/use-evals.js";
 import { evalHistory } from "../../reports/eval-text.js";
 import { defineRoute, type Route, type Services } from "../app/route.js";
-import { streamEvalJob } from "../eval-jobs.js";
+import { streamEvalJob } from "../eval-jobs/stream-eval-job.js";
 import {
   activatedEvalShape,
   type EvalLineJson,

@@ -58,7 +58,7 @@ describe("a run as argument", () => {
     expect((await json(`evals ${command} ${line}`)).runId).toBe(expected());
   });
 
-  it("is not a name that an eval and a run share", async () => {
+  it("reads a name that an eval and a run share as the eval's", async () => {
     const { runId, evals } = await json("evals run brief");
     expect({ runId, names: evals.map(({ name }: { name: string }) => name) }).toEqual({
       runId: second,

@@ -71,7 +71,7 @@ describe("art-e run --body", () => {
   it.each([
     ["--body", "messages=[]", "--body: messages is set by art-e itself."],
     ["--header", "Host=example.com", "--header: Host is set by art-e itself."],
-  ])("and --header reject fields that art-e sets in one line before the first request (%s)", async (...words) => {
+  ])("rejects %s %s in one line before the first request", async (...words) => {
     const [flag, value, said] = words;
     const { ended, bodies } = await requestsOf(() => run(flag, value));
     expect(ended).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(said) });

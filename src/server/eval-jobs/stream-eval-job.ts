@@ -1,9 +1,9 @@
-// Work on evals that takes long: suggesting, testing and reviewing them. Each job has a thread, so that no request waits.
-import { builtFile } from "../platform/program-files.js";
-import { WorkerRpc } from "../platform/worker-rpc.js";
-import { toApiError } from "./app/api-error.js";
-import { EVENT_STREAM_HEADERS, SseWriter, type StreamLimits } from "./app/sse-writer.js";
-import type { EvalJobEventJson, EvalJobRequest } from "./response-shapes.js";
+// Work on evals that takes long: suggesting, testing and reviewing them. Each job has a thread, so no request waits.
+import { builtFile } from "../../platform/program-files.js";
+import { WorkerRpc } from "../../platform/worker-rpc.js";
+import { toApiError } from "../app/api-error.js";
+import { EVENT_STREAM_HEADERS, SseWriter, type StreamLimits } from "../app/sse-writer.js";
+import type { EvalJobEventJson, EvalJobRequest } from "../response-shapes.js";
 
 /** Startup data for the thread of a job. */
 export interface EvalJobData {
