@@ -239,13 +239,16 @@ describe("pages on the server", { ...needs("browser"), timeout: 120_000 }, () =>
     expect(await chart.locator("figcaption b").textContent()).toContain(
       `${agent}, synthetic.jsonl test: ${score.label}`,
     );
-    expect(await chart.locator("svg circle").count()).toBe(1);
+    // A point, and a ring for the score with failed tasks as wrong.
+    expect(await chart.locator("svg circle").count()).toBe(2);
     await chart.locator("summary").click();
+    expect(score.overAll.value).toBeLessThan(score.value);
     const cells = [
       "acme/weak",
       "2026-01-01 00:00",
       digits(score.value),
       `${digits(score.low)} to ${digits(score.high)}`,
+      digits(score.overAll.value),
     ];
     expect(await chart.locator("tbody tr").locator("th, td").allTextContents()).toEqual(cells);
     await page.getByLabel("Order of the chart").selectOption("tag");
