@@ -77,7 +77,7 @@ it("the example settings define two runs that meet their gates", async () => {
 });
 
 it("the example suite passes its check", async () => {
-  expect(await ran("suite check examples/suite")).toContain("1 tasks read, 0 errors");
+  expect(await ran("suite check examples/suite")).toContain("1 task read, 0 errors");
 });
 
 it("the commands of train-with-trl make a first step if a stand-in replaces TRL", async () => {

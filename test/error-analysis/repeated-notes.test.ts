@@ -8,6 +8,7 @@ import { effectiveLabels } from "../../src/evals/effective-labels.js";
 import { labelPairs } from "../../src/evals/label-agreement.js";
 import { saveGivenLabel } from "../../src/evals/labeling.js";
 import { allLabels, unconfirmedTraces } from "../../src/evals/labels.js";
+import { taxonomyText } from "../../src/reports/mode-text.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import { saveRun, saveTask } from "../traces/saved-runs.js";
 
@@ -136,6 +137,18 @@ describe("a coding pass", () => {
       { label: "good", note: null, isRepeat: true },
     ]);
     expect(labelOf("trace_run_a_1", "tardy")).toBe("good");
+  });
+
+  it("becomes saturated after 40 traces without a new mode, and no longer after another one", () => {
+    for (let task = TRACES + 1; task <= 42; task++) saveTask(db, "run_a", task, 0.5);
+    const said = () => taxonomyText(readTaxonomy(db, "run_a")).includes("The last 40 traces gave no new mode");
+    save("trace_run_a_1", "late");
+    for (let task = 2; task <= 40; task++) save(`trace_run_a_${task}`, task % 3 === 0 ? "late" : null);
+    expect(said()).toBe(false);
+    save("trace_run_a_41", null);
+    expect(said()).toBe(true);
+    save("trace_run_a_42", "rude");
+    expect(said()).toBe(false);
   });
 
   it("deletes the second note before the first one", () => {
