@@ -108,7 +108,10 @@ function requestIn({ body }: Pick<ConversationEmail, "body">): "question" | "req
   return REQUEST.test(text) ? "request" : null;
 }
 
-/** Returns the reasons why an open email may need a reply from the owner, in words. */
+/**
+ * Returns why an open email may need a reply from the owner, in words, without what all of them share: nobody has
+ * answered them, and they are not newsletters or notices.
+ */
 export function reasonsToReply(owner: string, email: ConversationEmail): readonly string[] {
   const others = new Set(recipientsOf(email).filter((address) => address !== owner)).size;
   const field = email.to.includes(owner) ? "addressed" : email.cc.includes(owner) ? "copied (Cc)" : "copied (Bcc)";
@@ -116,7 +119,5 @@ export function reasonsToReply(owner: string, email: ConversationEmail): readonl
   return [
     others === 0 ? `${field} to you alone` : `${field} to you and ${others} ${others === 1 ? "other" : "others"}`,
     ...(request === null ? [] : [request === "question" ? "asks a question" : "contains a request"]),
-    "not answered yet",
-    "not a newsletter or notice",
   ];
 }

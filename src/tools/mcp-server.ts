@@ -266,7 +266,7 @@ function needsReplyTool(db: Db, inbox: string, before: string | undefined) {
   return {
     id: "list_needs_reply",
     description:
-      "Lists the emails that may need a reply from the owner of the mailbox, newest first, with the reasons of a rule: nobody has answered them, and they are not newsletters or notices.",
+      "Lists the emails that may need a reply from the owner of the mailbox, newest first, with the reasons of a rule. Nobody has answered them, and they are not newsletters or notices.",
     parameters: z.toJSONSchema(needsReplyArguments, { io: "input" }) as unknown as JsonSchema,
     call(args: JsonValue): ToolResult {
       const { data, error } = needsReplyArguments.safeParse(args);

@@ -100,7 +100,7 @@ function needsReplyText({ inbox, window, emails, total, model, costUsd }: NeedsR
   if (total === 0) return `No emails since ${window.from} need a reply from ${inbox}.`;
   const some = total > emails.length ? `, the newest ${count(emails.length)} of them` : "";
   return [
-    `Unanswered emails from ${window.from} to ${window.until} to ${inbox}: ${count(total)}${some}`,
+    `Unanswered emails from ${window.from} to ${window.until} to ${inbox}, without newsletters and notices: ${count(total)}${some}`,
     ...emails.map(listedEmailText),
     ...(model === null ? [] : [`${model}: ${costUsd === null ? "unknown cost" : usd(costUsd)}.`]),
   ].join("\n\n");

@@ -22,10 +22,12 @@ describe("art-e ask --needs-reply", () => {
   it("lists unanswered emails with the rule's reasons, newest first", async () => {
     const { code, stdout, stderr } = await artE(["ask", MARCUS, "--needs-reply"]);
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^No API key is set .*: only the rule's reasons/)]);
-    expect(stdout).toContain(`Unanswered emails from 2002-02-05 to 2002-02-11 to ${MARCUS}: 2`);
+    expect(stdout).toContain(
+      `Unanswered emails from 2002-02-05 to 2002-02-11 to ${MARCUS}, without newsletters and notices: 2`,
+    );
     expect(stdout.match(/^ {2}\d{4}-\d\d-\d\d {2}\S+ {2}.+\n {2}Rule: .+$/gm)).toEqual([
-      "  2002-02-11  howard.mapes@kestrelplains.example  Heron\n  Rule: addressed to you and 2 others, not answered yet, not a newsletter or notice",
-      "  2002-02-06  rhaskins@sandhillpipe.example  Monthly meter statement - January 2002\n  Rule: addressed to you and 2 others, contains a request, not answered yet, not a newsletter or notice",
+      "  2002-02-11  howard.mapes@kestrelplains.example  Heron\n  Rule: addressed to you and 2 others",
+      "  2002-02-06  rhaskins@sandhillpipe.example  Monthly meter statement - January 2002\n  Rule: addressed to you and 2 others, contains a request",
     ]);
   });
 
