@@ -100,7 +100,7 @@ describe("a queue whose Redis rejects commands", needs("redis"), () => {
   it("loses no billed token if Redis rejects commands for longer than the task locks last", {
     tags: ["slow"],
   }, async () => {
-    await startWorkers("--lock 2");
+    await startWorkers("--lock 6");
     const before = provider.requests.length;
     const run = artE(`${LINE} -o long.json`, variables());
     await provider.received(before + 20);
