@@ -47,7 +47,7 @@ export const COMMAND_SECTIONS: readonly CommandSection[] = [
       command("show <name>", "Show a trace or an email", async () => (await import("./commands/show.js")).showCommand),
       command(
         "ask [mailbox] [question..]",
-        "Answer one question from a mailbox, or list what needs a reply",
+        "Answer one question from a mailbox, or list the emails that may need a reply",
         async () => (await import("./commands/ask.js")).askCommand,
       ),
       command(

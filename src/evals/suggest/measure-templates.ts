@@ -1,11 +1,12 @@
-// The values of all templates' features for labeled traces, from which templates are chosen.
+// Measures the features of all templates on labeled traces. `suggest` chooses templates by these values, and the test
+// of such an eval repeats the choice on a part of them.
 import type { Db } from "../../store/open-store.js";
 import { foldOf, type MeasuredTemplate, type TrainingLabels } from "../choose-templates.js";
 import { type EffectiveLabel, iterateLabeled } from "../effective-labels.js";
 import { FEATURES, viewOf } from "../features.js";
 import { TEMPLATES } from "../templates.js";
 
-export interface MeasuredLabels {
+interface MeasuredLabels {
   readonly templates: readonly MeasuredTemplate[];
   readonly labels: TrainingLabels;
   readonly used: readonly EffectiveLabel[];

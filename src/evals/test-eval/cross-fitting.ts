@@ -11,7 +11,7 @@ import { TEMPLATES, templateEval } from "../templates.js";
 const PARTS = 5;
 
 /** Returns the form of an eval that judges a labeled trace: as chosen without the part of the trace's question. */
-export type FormWithout = (labeled: Pick<LabeledTrace, "question">) => EvalOf<"rules">;
+type FormWithout = (labeled: Pick<LabeledTrace, "question">) => EvalOf<"rules">;
 
 /**
  * Returns the forms of an eval that was chosen among the templates by the labels of a mode, or null for other evals.

@@ -39,10 +39,9 @@ export function requireLabels(db: Db, { half, good, bad, criterion, others = 0 }
   const name = criterion === OVERALL ? "" : ` for ${criterion}`;
   const isBoth = half === null;
   const verb = isBoth ? "choose and test" : half === "training" ? "choose" : "test";
-  const both = MIN_IN_TRAINING + MIN_OF_A_KIND;
   const halves = isBoth
     ? ""
-    : ` Of the first ${both} bad traces, ${MIN_IN_TRAINING} are kept for making evals and ${MIN_OF_A_KIND} for testing them.`;
+    : ` Of the first ${MIN_IN_TRAINING + MIN_OF_A_KIND} bad traces, ${MIN_IN_TRAINING} are kept for making evals and ${MIN_OF_A_KIND} for testing them.`;
   const uncounted =
     others === 0 ? "" : ` The other ${others} labels there are not by people, so they cannot validate an eval.`;
   const otherMode = good + bad + others > 0 ? "" : ` Select a mode: --mode NAME (${commandLine`art-e evals modes`}).`;

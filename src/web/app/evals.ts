@@ -191,7 +191,7 @@ function suggestion(mode: string, { sentences, evals }: JobResult<"suggested">):
     evals.length > 0 &&
       table(
         "Suggested evals",
-        ["Eval", "Fails if", "TPR in training", "TNR in training"],
+        ["Eval", "Fails if", "TPR", "TNR"],
         evals.map(({ id, fails_if: failsIf, true_positive_rate: tpr, true_negative_rate: tnr }) => [
           idLink("evals", id),
           failsIf,
@@ -209,11 +209,11 @@ function testText({ mode, rejections, error }: JobResult<"tested">["tests"][numb
 }
 
 function disagreements({ total, disagreements: some }: JobResult<"reviewed">): HTMLElement {
-  if (total === 0) return h("p.notice", "No label disagrees with it on traces that no test uses.");
+  if (total === 0) return h("p.notice", "No label of the training half disagrees with it.");
   return h(
     "section",
     h("h3", `Disagreements (${total})`),
-    h("p.hint", "On labeled traces that the eval might be based on, and that no test uses."),
+    h("p.hint", "On labeled traces of the training half, which the eval might be based on."),
     table(
       "Disagreements",
       ["Trace", "Label", "Eval", "Why"],

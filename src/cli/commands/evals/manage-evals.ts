@@ -305,7 +305,7 @@ const showEvalSchema = z.object({
   name: namedEval,
   code: toggle.meta({ description: "Show the eval as a function" }),
   disagreements: toggle.meta({
-    description: "Run the eval on the labeled traces that no test uses, and list those on which a label disagrees",
+    description: "Run the eval on the labeled traces of the training half, and list those on which a label disagrees",
   }),
   mode: criterionNameSchema
     .optional()
@@ -363,7 +363,7 @@ async function showDisagreements(name: string, mode: string | undefined, context
   const { definition } = stored;
   context.out.result({ name: definition.name, version: definition.version, agreement, contradictions }, () =>
     [
-      `${evalLabel(definition)} on labeled traces that it might be based on, and that no test uses:`,
+      `${evalLabel(definition)} on labeled traces of the training half, which it might be based on:`,
       "",
       agreementTable(agreement),
       contradictions.length === 0 ? "\nNo label contradicts it." : contradictionLines(contradictions).join("\n"),
