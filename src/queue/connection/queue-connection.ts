@@ -54,7 +54,7 @@ function refusalOf({ message }: Error): Refusal | null {
 }
 
 /** Longest pause in milliseconds between two attempts to reconnect or to send a refused command. */
-const LONGEST_PAUSE_MS = 3_000;
+export const LONGEST_PAUSE_MS = 3_000;
 
 const pauseMs = (attempts: number) => Math.min(LONGEST_PAUSE_MS, 50 * 2 ** Math.min(attempts, 10));
 

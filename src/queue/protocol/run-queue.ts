@@ -1,9 +1,18 @@
 // The queue of one run's tasks on BullMQ: adding and taking tasks, renewing locks, and results.
-import { type Job, Queue, UnrecoverableError, WaitingError, Worker } from "bullmq";
+import {
+  type BackendFactory,
+  createRedisBackend,
+  type Job,
+  Queue,
+  type RedisQueueBackend,
+  UnrecoverableError,
+  WaitingError,
+  Worker,
+} from "bullmq";
 import type { Redis } from "ioredis";
 import { NEVER } from "../../platform/deadline.js";
 import { UserError } from "../../platform/errors.js";
-import type { QueueConnection } from "../connection/queue-connection.js";
+import { LONGEST_PAUSE_MS, type QueueConnection } from "../connection/queue-connection.js";
 import { PREFIX, queueName, RUNS, readMessage, StrangeMessage } from "../connection/redis.js";
 import { type ResultMessage, resultMessageSchema, type TaskMessage, taskMessageSchema } from "./shared-state.js";
 
@@ -44,6 +53,16 @@ if holder == ARGV[2] or (not holder and redis.call("LPOS", KEYS[2], ARGV[1])) th
   redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
 end`;
 
+/**
+ * Postpones the checks for tasks with an expired lock if no worker has sent one for longer than between two checks.
+ * Redis was away then: locks expired whose workers are alive and renew them as soon as they notice that it is back.
+ */
+const POSTPONE_CHECKS = `
+if redis.call("EXISTS", KEYS[1]) == 0 then
+  redis.call("SET", KEYS[2], "postponed", "PX", ARGV[2])
+end
+redis.call("SET", KEYS[1], "checked", "PX", ARGV[1])`;
+
 /** Takes tasks of one run from the queue and answers them. */
 export class TaskWorker {
   private readonly worker: Worker;
@@ -58,15 +77,22 @@ export class TaskWorker {
     private readonly options: TaskWorkerOptions,
   ) {
     const { runId, name, slots, lockMs } = options;
-    this.worker = new Worker(queueName(runId), (job, token, signal) => this.process(job, token, signal), {
-      connection: redis,
-      prefix: PREFIX,
-      name,
-      concurrency: slots,
-      lockDuration: lockMs,
-      stalledInterval: lockMs / 2,
-      maxStalledCount: DEATHS - 1,
-    });
+    this.worker = new Worker(
+      queueName(runId),
+      (job, token, signal) => this.process(job, token, signal),
+      {
+        connection: redis,
+        prefix: PREFIX,
+        name,
+        concurrency: slots,
+        lockDuration: lockMs,
+        // Locks outlive any outage that is too short to postpone the checks.
+        lockRenewTime: lockMs / 4,
+        stalledInterval: lockMs / 2,
+        maxStalledCount: DEATHS - 1,
+      },
+      this.createBackend,
+    );
     this.worker.on("completed", ({ id }) => this.sent.delete(id ?? ""));
     this.worker.on("error", (error) => {
       if (error instanceof UserError) return options.onFault(error);
@@ -118,7 +144,21 @@ export class TaskWorker {
   private async removeLeftovers(): Promise<void> {
     const { runId } = this.options;
     if (this.redis.isAway || (await this.redis.hexists(RUNS, runId)) === 1) return;
-    await this.redis.del(this.key("meta"), this.key("stalled-check"), this.key("events"));
+    await this.redis.del(["meta", "stalled-check", "checked", "events"].map((name) => this.key(name)));
+  }
+
+  private readonly createBackend: BackendFactory<RedisQueueBackend> = (...settings) => {
+    const backend = createRedisBackend(...settings);
+    const check = backend.moveStalledJobsToWait.bind(backend);
+    // Both commands are sent, and resent after an outage, in this order.
+    backend.moveStalledJobsToWait = async () => (await Promise.all([this.postponeChecks(), check()]))[1];
+    return backend;
+  };
+
+  private async postponeChecks(): Promise<void> {
+    const { lockMs } = this.options;
+    const keys = [this.key("checked"), this.key("stalled-check")];
+    await this.redis.eval(POSTPONE_CHECKS, 2, ...keys, Math.round(lockMs * 0.7), lockMs + LONGEST_PAUSE_MS);
   }
 
   private key(name: string): string {
