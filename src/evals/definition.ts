@@ -187,10 +187,10 @@ const evalTestSchema = z.object({
   /** SHA-256 of the labels. */
   labelsHash: z.string(),
   /**
-   * Whether the test used the labels of both halves: each trace was judged by the eval as chosen without the part of
-   * the labels that the trace is in. Absent: the eval judged the held-out half.
+   * The half or halves whose traces were each judged by the eval as chosen without the part of the labels that the
+   * trace is in. Absent: the eval itself judged the held-out half.
    */
-  crossFitted: z.literal(true).exactOptional(),
+  crossFitted: z.enum(["both", "heldout"]).exactOptional(),
   agreement: agreementSchema,
   /** Highest number of tests that have used any one of these traces, for any criterion and including this test. */
   heldOutReads: countSchema,
@@ -215,7 +215,7 @@ export type EvalTest = z.output<typeof evalTestSchema>;
 
 /** Returns the half of the labels that a test used, or null for both. */
 export function halfOfTest({ crossFitted }: Pick<EvalTest, "crossFitted">): "heldout" | null {
-  return crossFitted === true ? null : "heldout";
+  return crossFitted === "both" ? null : "heldout";
 }
 
 /** A test result in an eval file. */

@@ -134,6 +134,23 @@ export function tracesLabeledAfter(db: Db, criterion: string, time: string): Rea
   return new Set(ids as string[]);
 }
 
+/**
+ * Returns whether a trace of the training half, labeled before a time, has another label since then. Only the
+ * disagreements of evals with this half are listed, so its labels might have been corrected in favor of an eval.
+ */
+export function isTrainingHalfCorrected(db: Db, criterion: string, since: string): boolean {
+  const corrected = db
+    .prepare(
+      `SELECT 1 FROM eval_labels new JOIN eval_traces t ON t.trace_id = new.trace_id AND t.half = 'training'
+       WHERE new.criterion = @criterion AND new.created_at > @since AND EXISTS (
+         SELECT 1 FROM eval_labels old WHERE old.trace_id = new.trace_id AND old.criterion = new.criterion
+           AND old.created_at <= @since AND old.label <> new.label)
+       LIMIT 1`,
+    )
+    .get({ criterion, since });
+  return corrected !== undefined;
+}
+
 /** A label of a trace that was drawn with a known probability. */
 interface SampledLabel {
   readonly isGood: boolean;

@@ -131,6 +131,11 @@ export function madeForModeAt(db: Db, { id }: Pick<StoredEval, "id">, mode: stri
   return (made as string | undefined) ?? null;
 }
 
+/** Returns when the first eval was made for a mode, or null if there is none. */
+export function firstMadeForModeAt(db: Db, mode: string): string | null {
+  return db.prepare("SELECT min(created_at) FROM eval_modes WHERE mode = ?").pluck().get(mode) as string | null;
+}
+
 /** Returns the active version of each eval, otherwise the newest version that is not retired. */
 export function newestOf(all: readonly StoredEval[]): StoredEval[] {
   const byName = new Map<string, StoredEval>();

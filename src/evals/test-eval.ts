@@ -15,17 +15,18 @@ import {
   callsModel,
   type EvalTest,
   type EvaluatedTrace,
+  halfOfTest,
   isCode,
   type StoredEval,
   type ThresholdName,
 } from "./definition.js";
-import { heldOutTraceIds, type LabeledTrace } from "./effective-labels.js";
+import { heldOutTraceIds, isTrainingHalfCorrected, type LabeledTrace } from "./effective-labels.js";
 import { isPass } from "./eval-outcome.js";
 import { labelPairs } from "./label-agreement.js";
 import { wrongLabelsText } from "./label-error-correction.js";
 import { labeledTracesWord, unconfirmedTraces } from "./labels.js";
 import { outcomesBar, requireRunnable } from "./run-evals.js";
-import { getEval, modesOfEval, newestDrafts, saveEvalTest, testNumber } from "./store.js";
+import { firstMadeForModeAt, getEval, modesOfEval, newestDrafts, saveEvalTest, testNumber } from "./store.js";
 import { measureAgreement, type TestedTrace } from "./test-eval/agreement.js";
 import { crossFittedForms } from "./test-eval/cross-fitting.js";
 import { type HalfRequest, type HalfRun, runOnHalf } from "./test-eval/run-on-half.js";
@@ -146,6 +147,7 @@ export function testEval(
         }),
         warnings: [
           ...warningsOf(half, agreement, pairs),
+          ...(crossFitted === "heldout" ? [CORRECTED] : []),
           ...unconfirmedWarning(db, criterion),
           ...variantWarnings(variants),
         ],
@@ -173,11 +175,12 @@ async function runTest(
   const runs = 1 + (callsModel(definition) ? PROMPT_VARIANTS.length : 0) + (isCode(definition) ? 1 : 0);
   const bar = outcomesBar(progress("Testing"), () => runs * heldOutTraceIds(db, criterion).length);
   const formOf = crossFittedForms(db, stored, criterion);
+  const crossFitted: EvalTest["crossFitted"] | undefined =
+    formOf === null ? undefined : isTrainingCorrected(db, criterion) ? "heldout" : "both";
   const request: HalfRequest = {
     ...{ criterion, settings, isFresh, onOutcome: bar.onOutcome },
-    ...(formOf === null
-      ? { half: "heldout" }
-      : { half: null, formOf, batchesOf: (page) => page.map((labeled) => [labeled]) }),
+    half: halfOfTest(presentProperties({ crossFitted })),
+    ...(formOf !== null && { formOf, batchesOf: (page) => page.map((labeled) => [labeled]) }),
   };
   try {
     const half = await runOnHalf(db, stored, request, signal);
@@ -186,7 +189,7 @@ async function runTest(
     requireOutcomes(db, stored, half, agreement, request);
     const variants = callsModel(definition) ? await compareVariants(db, stored, half, request, signal) : undefined;
     if (isCode(definition)) await refuseFlaky(db, stored, half, request, signal);
-    return { half, pairs, agreement, variants, crossFitted: formOf === null ? undefined : (true as const) };
+    return { half, pairs, agreement, variants, crossFitted };
   } finally {
     bar.stop();
   }
@@ -355,6 +358,15 @@ function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement,
       `only ${good} good and ${bad} bad traces: intervals are wide with fewer than ${FEW_OF_A_KIND} of each`,
     pairs === null && wrongLabelsText(null),
   ]);
+}
+
+const CORRECTED =
+  "labels of the training half were changed after the first eval for this mode, so only the held-out half counts";
+
+/** Labels that were corrected with the help of an eval, or of an earlier version, cannot validate it. */
+function isTrainingCorrected(db: Db, criterion: string): boolean {
+  const since = firstMadeForModeAt(db, criterion);
+  return since !== null && isTrainingHalfCorrected(db, criterion, since);
 }
 
 /** Says that bad labels come from notes that were written once. One wrong note counts much if few traces are bad. */

@@ -58,7 +58,7 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
   const db = openStore(settings.db, { mustExist: suite === null });
   limitPageCache(db);
   const mailDb = openReadOnly(settings.db);
-  const searchThreads = new SearchPool(settings.db);
+  const searchThreads = SearchPool.open(settings.db);
   const outside = openExternalResources(settings.env);
   try {
     const address = parseQueueUrl(options.queue);

@@ -52,7 +52,7 @@ export function evalTestText(stored: StoredEval, test: EvalTest, { isStale = fal
     agreementTable(agreement),
     ...modelLines(definition, test),
     "",
-    ...(test.crossFitted === true ? [CROSS_FITTED] : []),
+    ...(test.crossFitted !== undefined ? [CROSS_FITTED] : []),
     ...(test.isImported ? ["This test was imported with the eval's file, without its labels."] : []),
     ...(verbose
       ? [

@@ -54,7 +54,7 @@ export async function withChatServices<T>(
   return withStore(settings, async (db) => {
     const live = openLiveTraces(db, liveOptions, { settings, note });
     const outside = openExternalResources(env);
-    const searchThreads = new SearchPool(settings.db);
+    const searchThreads = SearchPool.open(settings.db);
     try {
       const resources = { mailbox: openMailbox(db), searchThreads, outside };
       return await use({ db, resources, models, chatTimeoutMs: chatMs, live });

@@ -1,4 +1,5 @@
 // The search threads, which keep searches off the event loop.
+import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { crc32 } from "node:zlib";
 import { builtFile } from "../platform/program-files.js";
@@ -26,7 +27,25 @@ const YOUNG_GENERATION_MB = 12;
  * cores, a second thread costs the event loop and the first thread more than it gains.
  */
 export class SearchPool {
+  /** Open pools by the database file, whatever its path. */
+  private static readonly shared = new Map<string, SearchPool>();
+
   private readonly threads: readonly WorkerRpc<HandlerCall, SearchAnswer>[];
+  private users = 1;
+
+  /** Returns the pool of a database, which all runs of this process share. Each of them closes it. */
+  static open(path: string): SearchPool {
+    const { dev, ino } = statSync(path);
+    const file = `${dev}:${ino}`;
+    const open = SearchPool.shared.get(file);
+    if (open !== undefined) {
+      open.users++;
+      return open;
+    }
+    const pool = new SearchPool(path);
+    SearchPool.shared.set(file, pool);
+    return pool;
+  }
 
   constructor(path: string, count = Math.max(1, Math.min(MAX_THREADS, availableParallelism() - 1))) {
     const file = builtFile("tools/search-pool/search-thread.js");
@@ -51,6 +70,8 @@ export class SearchPool {
   }
 
   async close(): Promise<void> {
+    if (--this.users > 0) return;
+    for (const [file, pool] of SearchPool.shared) if (pool === this) SearchPool.shared.delete(file);
     await Promise.all(this.threads.map((thread) => thread.close()));
   }
 }

@@ -141,7 +141,7 @@ export async function withTrainingEnvironment<T>(
     }
     const mailDb = openReadOnly(settings.db);
     const outside = openExternalResources(settings.env);
-    const searchThreads = new SearchPool(settings.db);
+    const searchThreads = SearchPool.open(settings.db);
     const mailbox = openMailbox(mailDb);
     const writer = options.save
       ? threadedResultWriter(settings.db, { waiting: waitForWriter(context, NEVER), growing: true })

@@ -63,7 +63,7 @@ it("tests a template on all labels, and another eval with the same rule on the h
   expect([good, bad, evals.map(({ stored }) => stored.definition.name)]).toEqual([39, 11, ["has_source"]]);
   const chosen = await test("has_source", { settings });
   expect(chosen.test).toMatchObject({
-    crossFitted: true,
+    crossFitted: "both",
     rejections: [],
     agreement: { good: 39, bad: 11, confusion: { goodPassed: 39, goodFailed: 0, badPassed: 0, badFailed: 11 } },
   });
@@ -112,6 +112,51 @@ it("chooses by the labels of a judge too, but measures people's labels only", as
   expect(await suggestEvals({ criterion: MODE, seed: 1 }, settings)).toMatchObject({ good: 30, bad: 12 });
   const { test: measured } = await test("has_source", { settings });
   expect(measured.agreement).toMatchObject({ good: 30, bad: 8, sources: { person: 38 } });
+  db.close();
+});
+
+it("counts only the held-out half once labels of the training half have changed after the first eval", async () => {
+  const planted = [
+    ...times(14, { label: "bad", cites: false }),
+    ...times(3, { label: "bad", cites: true }),
+    ...times(40, { label: "good", cites: true }),
+  ];
+  const { db, settings } = openPlanted("corrected", planted);
+  await suggestEvals({ criterion: MODE, seed: 1 }, settings);
+  const before = await test("has_source", { settings });
+  expect(before.test).toMatchObject({ crossFitted: "both", agreement: { good: 40, bad: 17 } });
+  const [id] = db
+    .prepare(
+      `SELECT trace_id FROM eval_traces JOIN traces t ON t.id = trace_id
+       WHERE half = 'training' AND trace LIKE '%"sources":["<gold@x>"]%' ORDER BY 1`,
+    )
+    .pluck()
+    .all() as string[];
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  const given = { criterion: MODE, note: null, annotator: null, isRepeat: false, drawnFrom: null, probability: null };
+  const relabel = (label: "good" | "bad") =>
+    saveLabels(db, [
+      {
+        ...given,
+        traceId: id ?? "",
+        label,
+        source: "person",
+        drawn: "unknown",
+        createdAt: new Date().toISOString(),
+      },
+    ]);
+  const { label } = db.prepare("SELECT label FROM eval_labels WHERE trace_id = ?").get(id) as { label: "good" | "bad" };
+  relabel(label);
+  expect((await test("has_source", { settings })).test.crossFitted).toBe("both");
+  relabel(label === "good" ? "bad" : "good");
+  const heldOut = db.prepare("SELECT count(*) FROM eval_traces WHERE half = 'heldout'").pluck().get();
+  const { stored, test: after } = await test("has_source", { settings });
+  expect(after.crossFitted).toBe("heldout");
+  expect(after.agreement.good + after.agreement.bad).toBe(heldOut);
+  expect(after.warnings).toContain(
+    "labels of the training half were changed after the first eval for this mode, so only the held-out half counts",
+  );
+  expect(latestTest(db, stored)?.isStale).toBe(false);
   db.close();
 });
 

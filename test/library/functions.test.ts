@@ -306,7 +306,7 @@ describe("concurrent runs", () => {
   const ROUNDS = process.env.ART_E_LONG ? 100 : 10;
 
   it(`all finish in one process, 50 at a time, ${ROUNDS} times`, { tags: ["slow"], timeout: 3_600_000 }, async () => {
-    // Without a search, whose thread would double the time of a run.
+    // Without a search, which would double the time of a run.
     for (let round = 0; round < ROUNDS; round++) await runMany(50, async () => "$40");
   });
 

@@ -1,3 +1,4 @@
+import { rmSync, symlinkSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { endOfDay } from "../../src/mail/date-range.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
@@ -216,6 +217,22 @@ describe("the search pool", () => {
     const together = await Promise.all(words.map(ask));
     for (const [i, query] of words.entries()) expect(together[i]).toEqual(await search(query));
     await several.close();
+  });
+
+  it("serves all who open the same file, by any path, until each has closed it", async () => {
+    const link = `${test.db.name}.link`;
+    symlinkSync(test.db.name, link);
+    const pools = [SearchPool.open(test.db.name), SearchPool.open(link)];
+    expect(pools[1]).toBe(pools[0]);
+    const find = (pool?: SearchPool) => pool?.call("email_search", { query: "contract", limit: 10 }, context, {});
+    await pools[0]?.close();
+    expect(await find(pools[1])).toEqual(await search("contract"));
+    await pools[1]?.close();
+    await expect(find(pools[1])).rejects.toThrow();
+    const next = SearchPool.open(test.db.name);
+    expect(await find(next)).toEqual(await search("contract"));
+    await next.close();
+    rmSync(link);
   });
 
   it("sees mail that another connection imported", async () => {

@@ -213,7 +213,10 @@ function disagreements({ total, disagreements: some }: JobResult<"reviewed">): H
   return h(
     "section",
     h("h3", `Disagreements (${total})`),
-    h("p.hint", "On labeled traces of the training half, which the eval might be based on."),
+    h(
+      "p.hint",
+      "On labeled traces of the training half, which the eval might be based on. If you change one of these labels, later tests of evals from templates count only the held-out half.",
+    ),
     table(
       "Disagreements",
       ["Trace", "Label", "Eval", "Why"],

@@ -95,7 +95,7 @@ describe("an eval made from labels", () => {
     expect((await artE("evals use short_answer")).stderr).toContain("it was never tested.");
     const test = (await json("evals test short_answer"))[0];
     expect(test).toMatchObject({
-      crossFitted: true,
+      crossFitted: "both",
       passed: true,
       heldOutReads: 1,
       readsByThisEval: 1,

@@ -357,6 +357,9 @@ export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code
   );
 });
 
+const IF_CHANGED =
+  "If you change one of these labels, later tests of evals from templates count only the held-out half.";
+
 async function showDisagreements(name: string, mode: string | undefined, context: CommandContext): Promise<void> {
   const { reviewEval } = await import("../../../evals/review-eval.js");
   const { stored, agreement, contradictions } = await reviewEval(name, mode, context);
@@ -366,7 +369,9 @@ async function showDisagreements(name: string, mode: string | undefined, context
       `${evalLabel(definition)} on labeled traces of the training half, which it might be based on:`,
       "",
       agreementTable(agreement),
-      contradictions.length === 0 ? "\nNo label contradicts it." : contradictionLines(contradictions).join("\n"),
+      ...(contradictions.length === 0
+        ? ["", "No label contradicts it."]
+        : [...contradictionLines(contradictions), "", IF_CHANGED]),
     ].join("\n"),
   );
 }
