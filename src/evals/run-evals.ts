@@ -12,7 +12,7 @@ import { chooseSandbox } from "../sandbox/choose-sandbox.js";
 import type { PythonSandbox } from "../sandbox/python.js";
 import { protocolVersion } from "../scoring/judge.js";
 import { createJudge, JUDGE_TIMEOUT_MS, type JudgeConnection, verdictCache } from "../scoring/judge-settings.js";
-import { count } from "../text/format.js";
+import { counted } from "../text/format.js";
 import type { Judge, PromptVariant } from "../traces/judgment.js";
 import { type DataEval, type EvalDefinition, type EvalOf, type EvaluatedTrace, isDataEval } from "./definition.js";
 import { failedOutcome, type MeasuredOutcome, withoutPassOfFailure } from "./eval-outcome.js";
@@ -146,7 +146,7 @@ export function outcomesBar(bar: ProgressBar, total: () => number | null = () =>
     onOutcome: () => {
       if (done === 0) all = total();
       done++;
-      bar.update(done, all, `${count(done)} results`);
+      bar.update(done, all, counted(done, "result"));
     },
     stop: () => bar.stop(),
   };

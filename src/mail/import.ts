@@ -5,7 +5,7 @@ import { type AppContext, type AppSettings, Interrupted } from "../platform/app-
 import { UserError } from "../platform/errors.js";
 import { isSameFile } from "../platform/files.js";
 import { hubOf } from "../platform/huggingface.js";
-import { count, rate } from "../text/format.js";
+import { count, counted, rate } from "../text/format.js";
 import type { BadEmail, CorpusFormat } from "./email.js";
 import { downloadEnronEmails, EMAILS_DATASET } from "./enron-emails.js";
 import { importFailure, openForImport } from "./import/atomic-import.js";
@@ -139,7 +139,7 @@ function refuseToOverwriteSources(read: readonly (string | undefined)[], { db }:
 /** Downloads the published mail. With a limit, downloads only the files needed for that number of emails. */
 async function download(limit: number, { settings, note, progress, signal }: AppContext): Promise<string> {
   const size =
-    limit === 0 ? "about 1 GB" : `at most 1 GB in three files; only the files needed for ${count(limit)} emails`;
+    limit === 0 ? "about 1 GB" : `at most 1 GB in three files; only the files needed for ${counted(limit, "email")}`;
   note(`Downloading ${EMAILS_DATASET} (${size}) to ${settings.cacheDir}. Existing files are not downloaded again.`);
   const started = performance.now();
   const bar = progress("Download");

@@ -1,8 +1,10 @@
 // Checks a database file and its mail, and rebuilds the index from the emails.
+
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { damagedHint, databaseError } from "../store/database-error.js";
 import { type Db, isUnwritable, missingFromSchema, withReadOnly } from "../store/open-store.js";
+import { counted } from "../text/format.js";
 import { updateFingerprint } from "./corpus.js";
 import { DATE_RANGE_SQL } from "./date-range.js";
 import { FTS_TABLES, rebuildBigrams, rebuildCorpusIndex } from "./import/corpus-index.js";
@@ -117,7 +119,9 @@ function foreignKeys(db: Db): Finding {
   const faults = db.prepare("PRAGMA foreign_key_check").all() as { table: string }[];
   const tables = [...new Set(faults.map(({ table }) => table))].join(", ");
   const detail =
-    faults.length === 0 ? "all references are valid" : `${faults.length} rows with invalid references in ${tables}`;
+    faults.length === 0
+      ? "all references are valid"
+      : `${counted(faults.length, "row")} with invalid references in ${tables}`;
   return { check: "Foreign keys", ok: faults.length === 0, detail };
 }
 
@@ -155,8 +159,8 @@ function counts(db: Db): Finding {
   const isOrdered = [ordered, times, lengths].every((one) => one === mails);
   const ok = isOrdered && withoutMessageId === 0;
   const detail = ok
-    ? `${mails} emails, all ordered and all with a Message-ID`
-    : `${mails} emails, ${Math.min(ordered, times, lengths)} ordered, ${withoutMessageId} without a Message-ID; ${commandLine`art-e doctor --repair`} orders them`;
+    ? `${counted(mails, "email")}, all ordered and all with a Message-ID`
+    : `${counted(mails, "email")}, ${Math.min(ordered, times, lengths)} ordered, ${withoutMessageId} without a Message-ID; ${commandLine`art-e doctor --repair`} orders them`;
   return { check: "Counts", ok, detail };
 }
 

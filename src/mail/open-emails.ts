@@ -1,6 +1,8 @@
 // The rules for open emails: which emails of a mailbox nobody has answered by a day, and which later email answers one.
 // They see one list of emails and no database.
+
 import type { MadeKind } from "../tasks/selection.js";
+import { counted } from "../text/format.js";
 import { addDays } from "../text/utc-day.js";
 import { type ConversationEmail, isAnswer } from "./conversations.js";
 import { endOfDay } from "./date-range.js";
@@ -117,7 +119,7 @@ export function reasonsToReply(owner: string, email: ConversationEmail): readonl
   const field = email.to.includes(owner) ? "addressed" : email.cc.includes(owner) ? "copied (Cc)" : "copied (Bcc)";
   const request = requestIn(email);
   return [
-    others === 0 ? `${field} to you alone` : `${field} to you and ${others} ${others === 1 ? "other" : "others"}`,
+    others === 0 ? `${field} to you alone` : `${field} to you and ${counted(others, "other")}`,
     ...(request === null ? [] : [request === "question" ? "asks a question" : "contains a request"]),
   ];
 }

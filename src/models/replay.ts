@@ -1,10 +1,12 @@
 // Answers from recorded replies, and records them.
+
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { reasonOf, UserError } from "../platform/errors.js";
 import { requireRegularFile } from "../platform/files.js";
 import { firstIssue, jsonValueSchema } from "../platform/json.js";
 import { presentProperties } from "../platform/optional-values.js";
+import { counted } from "../text/format.js";
 import { requestKey } from "./cache.js";
 import {
   type Completion,
@@ -129,7 +131,7 @@ function fromScripts(scripts: readonly Script[], request: ModelRequest): Complet
   const turn = request.messages.filter((message) => message.role === "assistant").length;
   const reply = script.replies[turn];
   if (reply) return toCompletion(reply, turn);
-  const message = `the script has only ${script.replies.length} replies, but turn ${turn + 1} was requested`;
+  const message = `the script has only ${counted(script.replies.length, "reply", "replies")}, but turn ${turn + 1} was requested`;
   throw new ModelError("protocol", message, { retryable: false });
 }
 

@@ -11,7 +11,7 @@ import { JUDGE_CONCURRENCY } from "../scoring/judge-settings.js";
 import { NamedCounts } from "../statistics/intervals.js";
 import { withStore } from "../store/open-store.js";
 import type { Question, Split } from "../tasks/question.js";
-import { count } from "../text/format.js";
+import { count, counted } from "../text/format.js";
 import { checkOutputs } from "../trace-formats/output-files.js";
 import { encodeTable, questionsTable, TABLE_FORMATS, type TableFormat } from "../trace-formats/tables.js";
 import { UNREADABLE_REPLY } from "./check-questions/check-by-model.js";
@@ -295,7 +295,7 @@ async function collectQuestions(
     }
     if (!signal.aborted) throw error;
     throw new Interrupted(
-      `interrupted after ${count(quota.questions.length)} questions. Nothing was written. Run the same command again to continue. Paid replies are cached.`,
+      `interrupted after ${counted(quota.questions.length, "question")}. Nothing was written. Run the same command again to continue. Paid replies are cached.`,
     );
   } finally {
     bar.stop();

@@ -1,4 +1,5 @@
 // The queue worker: joins and leaves published runs, divides its slots among them, and stops with a grace period.
+
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,6 +11,7 @@ import { UserError } from "../platform/errors.js";
 import { programVersion } from "../platform/program-files.js";
 import { limitPageCache, openReadOnly, openStore } from "../store/open-store.js";
 import { identifySuite } from "../suites/suite.js";
+import { counted } from "../text/format.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
 import { openExternalResources } from "../tools/tool-connections.js";
@@ -115,7 +117,7 @@ function mailText(fingerprint: string | null): string {
 
 function stoppingText(tasks: number, grace: number): string {
   if (tasks === 0) return "Stopping.";
-  const what = tasks === 1 ? "1 task" : `${tasks} tasks`;
+  const what = counted(tasks, "task");
   return `Stopping: waiting up to ${grace} s for ${what}. Press Ctrl-C again to stop now.`;
 }
 
@@ -202,7 +204,7 @@ class RunsOfWorker {
   /** Throws a UserError if the worker has stopped before Redis took its last results. */
   throwIfUnsent(): void {
     if (this.unsent === 0) return;
-    const results = this.unsent === 1 ? "1 result" : `${this.unsent} results`;
+    const results = counted(this.unsent, "result");
     throw new UserError(
       "results_unsent",
       `Cannot send ${results}: the queue was unreachable until the worker stopped.`,

@@ -5,9 +5,9 @@ import { modeFlag } from "../evals/criteria.js";
 import type { RegressionCase } from "../evals/definition.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
-import { count, table } from "../text/format.js";
+import { count, counted, table } from "../text/format.js";
 import { evalLabel } from "./eval-text.js";
-import { counted, oneLine } from "./figure-text.js";
+import { oneLine } from "./figure-text.js";
 
 /** Maximum number of listed traces and cases per section. --json lists all. */
 const LISTED = 5;

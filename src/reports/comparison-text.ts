@@ -7,11 +7,10 @@ import type {
   RunHead,
 } from "../analysis/paired-comparison.js";
 import { compact } from "../platform/optional-values.js";
-import { count, estimate, oneDecimal, share, table, usd } from "../text/format.js";
+import { count, counted, estimate, oneDecimal, share, table, usd } from "../text/format.js";
 import { scorerOfMetric } from "../traces/headline-score.js";
 import {
   clustersText,
-  counted,
   differenceText,
   metricCells,
   oneLine,

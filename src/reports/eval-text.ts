@@ -17,7 +17,7 @@ import type { OtherAgents } from "../evals/validated-agents.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
 import { promptHash } from "../scoring/judge.js";
-import { duration, share, table, usd } from "../text/format.js";
+import { counted, duration, share, table, usd } from "../text/format.js";
 import type { JudgeSettings } from "../traces/judgment.js";
 import { estimateText, oneLine } from "./figure-text.js";
 
@@ -186,7 +186,7 @@ function judgeLabel({ model, votes, examples = [], ...prompt }: JudgeSettings): 
   const facts = compact([
     `${prompt.protocol} ${prompt.version}`,
     `prompt ${promptHash({ ...prompt, examples })}`,
-    examples.length > 0 && `${examples.length} examples`,
+    examples.length > 0 && counted(examples.length, "example"),
     votes > 1 && `${votes} votes`,
   ]);
   return `${model} (${facts.join(", ")})`;

@@ -5,7 +5,7 @@ import type { JsonValue } from "../platform/json.js";
 import { compact } from "../platform/optional-values.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { taskKindOf } from "../tasks/task-kind.js";
-import { count, duration, estimate, share, table, usd } from "../text/format.js";
+import { count, counted, duration, estimate, share, table, usd } from "../text/format.js";
 import type { RunTotals } from "../traces/run-totals.js";
 import type { SliceName } from "../traces/task-slices.js";
 
@@ -101,7 +101,7 @@ export function verdictOf({ verdict, sequential }: MetricComparison): MetricComp
  */
 export function clustersText({ by, n, mailboxes }: Clustering, questions: number): string | null {
   if (by === "mailbox") {
-    return `Intervals and p are about questions to other mailboxes too: questions to one mailbox count as dependent (${count(n)} mailboxes)`;
+    return `Intervals and p are about questions to other mailboxes too: questions to one mailbox count as dependent (${counted(n, "mailbox", "mailboxes")})`;
   }
   const dependent = n < questions ? `${count(n)} independent groups` : null;
   if (mailboxes === 0) return dependent === null ? null : `Two wordings of a task count as dependent (${dependent})`;
@@ -250,11 +250,6 @@ export function firstLine(text: string, limit: number): string {
 /** Formats the claim that could stop a run, with its effect on the run's intervals. */
 export function untilText(claim: string): string {
   return `${claim}. If this stopped the run, the intervals of its scores do not hold`;
-}
-
-/** Formats `1 email` or `1,234 emails`. */
-export function counted(n: number, noun: string, plural = `${noun}s`): string {
-  return `${count(n)} ${n === 1 ? noun : plural}`;
 }
 
 export function pText(p: number | null): string {

@@ -1,6 +1,6 @@
 // Says why a running run does not go forward: paused, stopping or waiting. The terminal, the run's page and `art-e ctl`
 // show it. Pages include this file.
-import { count, duration } from "../text/format.js";
+import { count, counted, duration } from "../text/format.js";
 import type { RunProcessState } from "../traces/progress.js";
 
 export interface Hold {
@@ -39,7 +39,7 @@ export function waitText({ underWay, underWayCount }: RunProcessState, now: numb
     .sort((a, b) => (a.since < b.since ? 1 : -1));
   if (newest === undefined || ends.length === 0) return null;
   const reason = newest.reason.replace(/\s+/g, " ").slice(0, LONGEST_REASON);
-  const which = `${count(ends.length)} of ${count(underWayCount)} ${underWayCount === 1 ? "task" : "tasks"}`;
+  const which = `${count(ends.length)} of ${counted(underWayCount, "task")}`;
   return `${reason}; next try in ${secondsText(Math.min(...ends) - now)} (${which})`;
 }
 

@@ -4,13 +4,12 @@ import type { RunHead } from "../analysis/paired-comparison.js";
 import type { ReliabilityOfRun } from "../analysis/reliability.js";
 import { stripControls } from "../platform/control-characters.js";
 import { compact } from "../platform/optional-values.js";
-import { count, duration, share, usd } from "../text/format.js";
+import { count, counted, duration, share, usd } from "../text/format.js";
 import { headlineFirst } from "../traces/headline-score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { SLICES, type SliceName } from "../traces/task-slices.js";
 import {
   clustersText,
-  counted,
   endingsText,
   failedAsWrong,
   failedAsWrongText,

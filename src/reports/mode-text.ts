@@ -7,9 +7,9 @@ import { DEFAULT_MODEL } from "../models/model-names.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
 import type { Estimate } from "../statistics/estimate.js";
-import { share, table } from "../text/format.js";
+import { counted, share, table } from "../text/format.js";
 import { evalLabel, otherSourcesText } from "./eval-text.js";
-import { counted, estimateText, oneLine } from "./figure-text.js";
+import { estimateText, oneLine } from "./figure-text.js";
 
 /** Maximum number of listed notes. --json lists all. */
 const LISTED = 20;

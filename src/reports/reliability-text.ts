@@ -5,8 +5,7 @@ import {
   type ReliabilityOfRun,
   type ReliabilityRow,
 } from "../analysis/reliability.js";
-import { estimate, table } from "../text/format.js";
-import { counted } from "./figure-text.js";
+import { counted, estimate, table } from "../text/format.js";
 
 /** Formats a reliability card: its figures, the reasons for missing ones, and the definition of each property. */
 export function reliabilityText(card: ReliabilityOfRun): string {

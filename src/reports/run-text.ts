@@ -10,6 +10,7 @@ import type { Estimate } from "../statistics/estimate.js";
 import type { QuestionStatistics, TaskId } from "../tasks/question.js";
 import {
   count,
+  counted,
   duration,
   estimate,
   type FittedColumn,
@@ -27,7 +28,6 @@ import type { RunStatus } from "../traces/task-result.js";
 import { otherAgentsText } from "./eval-text.js";
 import {
   clustersText,
-  counted,
   datasetText,
   differenceText,
   endingsText,

@@ -3,8 +3,7 @@ import { z } from "zod";
 import type { ScoreExplanation, TermCorrection } from "../mail/search.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
-import { count, table } from "../text/format.js";
-import { counted } from "./figure-text.js";
+import { count, counted, table } from "../text/format.js";
 
 const hitsSchema = z.array(
   z.object({

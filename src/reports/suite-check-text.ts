@@ -5,8 +5,7 @@ import { compact } from "../platform/optional-values.js";
 import type { SuiteCheck } from "../suites/check-suite.js";
 import { isEqual, isSkipped, type OracleReport } from "../suites/grade-oracle.js";
 import type { SuiteFinding } from "../suites/suite-folder.js";
-import { table } from "../text/format.js";
-import { counted } from "./figure-text.js";
+import { counted, table } from "../text/format.js";
 
 /** Maximum number of listed findings per code. --json lists all. */
 const LISTED = 10;
@@ -23,7 +22,7 @@ export function checkText({ suite, tasks, errors, warnings, notReady }: SuiteChe
   });
   const summary = `${suite}: ${counted(tasks, "task")} read, ${counted(errors.length, "error")}, ${counted(warnings.length, "warning")}`;
   const lines = notReady.map(
-    ({ snapshot, tasks: count, why }) => `  ${snapshot}, of ${count} ${count === 1 ? "task" : "tasks"}: ${why}`,
+    ({ snapshot, tasks: count, why }) => `  ${snapshot}, of ${counted(count, "task")}: ${why}`,
   );
   const missing =
     lines.length === 0

@@ -5,9 +5,8 @@ import type { WatchedEval } from "../evals/watch-evals.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
 import type { Drift } from "../statistics/drift.js";
-import { table } from "../text/format.js";
+import { counted, table } from "../text/format.js";
 import { evalLabel, otherAgentsText } from "./eval-text.js";
-import { counted } from "./figure-text.js";
 
 /** Maximum number of listed anchors. --json lists all. */
 const LISTED = 5;

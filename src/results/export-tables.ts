@@ -1,7 +1,9 @@
 // Writes runs as tables, one row in memory at a time.
+
 import type { AppContext, ProgressBar } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { createFolder, writeFileAtomically } from "../platform/files.js";
+import { counted } from "../text/format.js";
 import type { Table, TableSource } from "../trace-formats/table-types.js";
 import {
   encodeTable,
@@ -126,7 +128,7 @@ class RowCounter {
   private *observe<T>(tasks: Iterable<T>): Generator<T> {
     for (const task of tasks) {
       this.signal.throwIfAborted();
-      this.bar.update(++this.tasks, this.total, `${this.table.name}: ${this.tasks} tasks`);
+      this.bar.update(++this.tasks, this.total, `${this.table.name}: ${counted(this.tasks, "task")}`);
       yield task;
     }
   }

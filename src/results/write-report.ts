@@ -9,7 +9,7 @@ import { csvHead, csvLine, csvSummaries, SUMMARY_FILES } from "../reports/csv-re
 import { htmlReport, packedTrace, type Report, readPageAssets, traceFile } from "../reports/html-report.js";
 import type { ReportHead, TRACE_PLACEMENTS } from "../reports/report-data.js";
 import { taskKindOf } from "../tasks/task-kind.js";
-import { count } from "../text/format.js";
+import { counted } from "../text/format.js";
 import { collectReport, type ReportRun, scoreMeanings, withReportRuns } from "./collect-report.js";
 import { countTasks } from "./results-file.js";
 
@@ -89,7 +89,7 @@ function collect(
   return collectReport(
     runs,
     {
-      onTask: (done, total) => bar.update(done, total, `${count(done)} tasks`),
+      onTask: (done, total) => bar.update(done, total, counted(done, "task")),
       onTrace: (key, view) => traceStore.wantsNone || traceStore.add(key, packedTrace(view())),
     },
     signal,

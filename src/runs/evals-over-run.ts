@@ -21,7 +21,7 @@ import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";
-import { count } from "../text/format.js";
+import { counted } from "../text/format.js";
 import { saveChatScores } from "../traces/chats-store.js";
 import { releaseRun, saveScoringSettings } from "../traces/results-store.js";
 import { acquireRunLock, thisProcess } from "../traces/run-lock.js";
@@ -84,7 +84,7 @@ export function runEvalsOverRun(names: readonly string[], runName: string, conte
     acquireRunLock(db, run.id, thisProcess);
     try {
       let saved = 0;
-      const show = (done: number) => bar.update(done, run.totalTasks, `${count(done)} traces`);
+      const show = (done: number) => bar.update(done, run.totalTasks, counted(done, "trace"));
       const onProgress = (done: number) => {
         saved = done;
         show(done);
@@ -92,7 +92,9 @@ export function runEvalsOverRun(names: readonly string[], runName: string, conte
       const score = (traces: readonly Trace[]) => evals.score(traces, (done) => show(saved + done));
       const { scored, stopped } = await rewriteScores(db, run.id, { batch: BATCH, onProgress }, score, signal);
       if (stopped)
-        throw new Interrupted(`${count(scored)} traces of ${run.id} are done. Continue with the same command.`);
+        throw new Interrupted(
+          `stopped after ${counted(scored, "trace")} of ${run.id}. Continue with the same command.`,
+        );
       if (scored === 0)
         throw new UserError("run_empty", `Run ${run.id} has no traces to evaluate.`, "Pass another run.");
       const scorers = withVersions(run.settings.scorers, evals.definitions);
@@ -114,11 +116,12 @@ export function runEvalsOverChats(names: readonly string[], context: AppContext)
     const bar = context.progress("Evals");
     try {
       for (let done = 0; done < ids.length; done += BATCH) {
-        const show = (more: number) => bar.update(done + more, ids.length, `${count(done + more)} chats`);
+        const show = (more: number) => bar.update(done + more, ids.length, counted(done + more, "chat"));
         show(0);
         const batch = [...readTraces<ChatTrace>(db, ids.slice(done, done + BATCH))];
         saveChatScores(db, await evals.score(batch, show));
-        if (signal.aborted) throw new Interrupted(`${count(done)} chats are done. Continue with the same command.`);
+        if (signal.aborted)
+          throw new Interrupted(`stopped after ${counted(done, "chat")}. Continue with the same command.`);
       }
       if (ids.length === 0) throw new UserError("chats_none", "No chats to evaluate.", "Pass a run.");
       return { runId: null, traces: ids.length, evals: evals.figures(agentsOfTraces(db, ids), null) };

@@ -1,4 +1,5 @@
 // Executes a run from its options to its results file. The entry point of `art-e run`.
+
 import { existsSync } from "node:fs";
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import type { Gate } from "../analysis/gate.js";
@@ -16,6 +17,7 @@ import { checkJudgePriced } from "../scoring/judge-settings.js";
 import { FileWatch, removeDatabase } from "../store/database-file.js";
 import { type Db, deferCheckpoints, limitPageCache, openReadOnly, openStore } from "../store/open-store.js";
 import { waitForWriter } from "../store/write-transaction.js";
+import { counted } from "../text/format.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
 import type { LiveTraces } from "../trace-formats/otlp-live.js";
@@ -235,7 +237,7 @@ async function answerAll(
   const tracker = new RunTracker(opening.activity);
   const stopNow = context.untilSecond(() => {
     const tasks = tracker.runningCount;
-    return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} in flight will be finished. Press Ctrl-C again to stop immediately.`;
+    return `Stopping: ${counted(tasks, "task")} in flight will be finished. Press Ctrl-C again to stop immediately.`;
   });
   const live = sendsTraces(options)
     ? (await import("../trace-formats/otlp-live.js")).openLiveTraces(db, options, context)

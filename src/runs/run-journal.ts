@@ -1,10 +1,12 @@
 // Keeps the paid replies of a run's unfinished tasks in the database.
+
 import { createHash, randomUUID } from "node:crypto";
 import { type JournalEntry, type Senders, TaskJournal } from "../models/reply-journal.js";
 import { compact } from "../platform/optional-values.js";
 import type { Db } from "../store/open-store.js";
 import { epochKey } from "../tasks/epoch-key.js";
 import type { PlannedTask, TaskId } from "../tasks/question.js";
+import { counted } from "../text/format.js";
 import { type UnfinishedTask, unfinishedTasks } from "../traces/journal-store.js";
 import { costOfEntries, turnOf } from "../traces/reply-turns.js";
 import type { ResultWriter } from "../traces/result-writer.js";
@@ -106,7 +108,7 @@ function digestOf(parts: readonly unknown[]): string {
 }
 
 function repliesText(count: number): string {
-  return count === 1 ? "1 stored reply" : `${count} stored replies`;
+  return counted(count, "stored reply", "stored replies");
 }
 
 /**

@@ -32,7 +32,7 @@ import { type Db, withStore } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";
 import { askedFor, questionOf } from "../tasks/question.js";
 import { taskKindOf } from "../tasks/task-kind.js";
-import { count } from "../text/format.js";
+import { count, counted } from "../text/format.js";
 import { type Mailbox, openMailbox } from "../tools/mailbox.js";
 import type { Judge, JudgeSettings } from "../traces/judgment.js";
 import {
@@ -106,7 +106,7 @@ export function scoreStoredRun(requestedOptions: ScoreOptions, context: AppConte
     const { scored, stopped } = await scoreRun(db, run, request, signal).finally(() => bar.stop());
     if (stopped) {
       throw new Interrupted(
-        `scoring of ${run.id} was interrupted: ${count(scored)} tasks are saved. Continue with the same command.`,
+        `scoring of ${run.id} stopped after ${counted(scored, "task")}. Continue with the same command.`,
       );
     }
     const totals = await computeRunTotals(db, getRun(db, run.id));

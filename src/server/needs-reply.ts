@@ -1,5 +1,6 @@
 // Lists the emails that may need the owner's reply, as `art-e ask MAILBOX --needs-reply`. The rule lists them, and a
 // model, if there is one, says for each whether it needs a reply, in one call.
+
 import { z } from "zod";
 import { getAgent } from "../agents/registry-store.js";
 import { formatMail } from "../mail/email.js";
@@ -15,6 +16,7 @@ import { firstIssue } from "../platform/json.js";
 import { createModel } from "../runs/model-of-run.js";
 import { newRunSettings, notesOnSent } from "../runs/settings-from-options.js";
 import { withStore } from "../store/open-store.js";
+import { counted } from "../text/format.js";
 import { type AskOptions, modelToAsk, noKey } from "./ask.js";
 
 interface NeedsReplyOptions extends Omit<AskOptions, "question"> {
@@ -69,7 +71,7 @@ export function listNeedsReply(options: NeedsReplyOptions, context: AppContext):
     const run = newRunSettings(db, chosen, getAgent(db, chosen.agent ?? "email-search"), context);
     if (!isRemote(parseModelName(run.model, null).provider)) return rulesOnly;
     for (const note of notesOnSent(run)) context.note(note);
-    context.note(`Asking ${run.model} about ${listed.length} ${listed.length === 1 ? "email" : "emails"}.`);
+    context.note(`Asking ${run.model} about ${counted(listed.length, "email")}.`);
     const model = await createModel(run, chosen, context);
     try {
       const { opinions, costUsd } = await readOpinions(listed, { inbox, today: window.until }, model.model, context);

@@ -1,4 +1,5 @@
 // Checks a suite folder and reports each problem with its file and field. Runs nothing.
+
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join, posix, relative } from "node:path";
 import { didYouMean } from "../platform/command-line.js";
@@ -7,6 +8,7 @@ import { compact } from "../platform/optional-values.js";
 import { checkSnapshots, readSnapshots, type Snapshot } from "../sandbox/machine-snapshots.js";
 import type { SuiteDialect } from "../tasks/suite-task.js";
 import { INSTRUCTION_STYLES } from "../tasks/task-groups.js";
+import { counted } from "../text/format.js";
 import { argumentProblems } from "./check-suite/check-arguments.js";
 import { ATTACH_INBOX, EMAIL_ANSWER } from "./email-task.js";
 import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./functions/custom-functions.js";
@@ -532,7 +534,7 @@ function describeState(suite: SuiteFolder, path: string, users: number): SuiteFi
   if (["outside", "link"].includes(fileStateOf(suite.root, path))) return [];
   const settings = readSettingsState(join(suite.root, path));
   if (settings.state === "filled") return [];
-  const needing = users === 0 ? "no task uses it" : `${users} ${users === 1 ? "task needs" : "tasks need"} it`;
+  const needing = users === 0 ? "no task uses it" : `${counted(users, "task needs", "tasks need")} it`;
   const message = `${MESSAGES[settings.state]} (${needing})`;
   const field = settings.state === "placeholders" ? settings.fields.join(", ") : "";
   return [{ level: "warning", code: "settings_not_filled_in", task: null, file: path, field, message }];

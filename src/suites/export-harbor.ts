@@ -13,7 +13,7 @@ import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { loadSelection, type QuestionOptions, requireAnswers } from "../questions/dataset.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { isUnanswerable, type Question, type TaskSet } from "../tasks/question.js";
-import { count } from "../text/format.js";
+import { count, counted } from "../text/format.js";
 
 interface HarborOptions extends QuestionOptions {
   /** First part of the task names, `org/task`. */
@@ -225,7 +225,7 @@ function datasetToml(name: string, tasks: readonly { name: string; digest: strin
 function readme(name: string, { source }: TaskSet, tasks: number, { org }: HarborOptions): string {
   return `# ${name}
 
-${count(tasks)} questions of ART-E as Harbor tasks, written by art-e ${programVersion()} from ${source}. Each task is a question from the owner of
+${counted(tasks, "question")} of ART-E as Harbor tasks, written by art-e ${programVersion()} from ${source}. Each task is a question from the owner of
 a mailbox, asked on a certain date. The environment contains that mailbox up to that date and the command \`mail\`, which searches and reads it.
 
 \`\`\`bash

@@ -116,6 +116,11 @@ export function count(value: number | null): string {
     : value.toLocaleString("en-US");
 }
 
+/** Formats `1 email` or `1,234 emails`. */
+export function counted(n: number, noun: string, plural = `${noun}s`): string {
+  return `${count(n)} ${n === 1 ? noun : plural}`;
+}
+
 export function share(value: number | null): string {
   return value === null ? "-" : value.toFixed(3);
 }

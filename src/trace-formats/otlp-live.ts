@@ -1,4 +1,5 @@
 // Sends traces to an OTLP server while a run is going on. It never delays a task.
+
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
@@ -6,6 +7,7 @@ import { openDeadline } from "../platform/deadline.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { DEFAULT_RETRY } from "../platform/retry-delay.js";
 import { type Db, withStore } from "../store/open-store.js";
+import { counted } from "../text/format.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
 import { readTraces } from "../traces/traces-store.js";
 import type { ExportedTrace } from "./export-traces/exported-trace.js";
@@ -116,7 +118,7 @@ export function sendTraces(request: SendRequest, context: AppContext): Promise<S
       const scores = scoreApi === null ? 0 : await sendScores(readTraces(db, ids), scoreApi, content, signal);
       return { ...delivery, runId: run?.id ?? null, traces: ids.length, scores, host: new URL(server.url).host };
     } catch (error) {
-      if (signal.aborted) throw new Interrupted(`sending stopped after ${read.traces} traces. ${AGAIN}`);
+      if (signal.aborted) throw new Interrupted(`sending stopped after ${counted(read.traces, "trace")}. ${AGAIN}`);
       throw error instanceof NotDelivered ? refused(error, server) : error;
     } finally {
       bar.stop();
@@ -205,11 +207,11 @@ function sizeOf({ messages }: ExportedTrace): number {
 
 function* summaryLines(summary: LiveSummary, host: string): Generator<string> {
   const { delivered, rejected, scores, dropped, droppedScores, shortened, reasons, messages } = summary;
-  const withScores = scores === 0 ? "" : ` and ${scores} scores`;
-  yield `art-e: ${delivered} spans${withScores} sent to ${host}.`;
+  const withScores = scores === 0 ? "" : ` and ${counted(scores, "score")}`;
+  yield `art-e: ${counted(delivered, "span")}${withScores} sent to ${host}.`;
   if (shortened > 0)
     yield `art-e: ${shortened} spans were sent without their largest texts, because a request can contain at most 4 MB.`;
-  if (rejected > 0) yield `art-e: ${host} rejected ${rejected} spans.`;
+  if (rejected > 0) yield `art-e: ${host} rejected ${counted(rejected, "span")}.`;
   for (const message of messages) yield `art-e: ${host} says: ${message}`;
   if (dropped + droppedScores === 0) return;
   const scoresText = droppedScores === 0 ? "" : ` and ${droppedScores} scores`;

@@ -70,7 +70,7 @@ it("traceDigest contains the question, the calls, the answer and the ending", ()
     'Call 1: email_get({"message_id":"<gold@x>"}) -> error: There is no mail <gold@x>.',
     "Answer: $40",
     "Sources: <a@x>, <b@x>",
-    "Ending: answered; 0 turns, 1 tool calls, 2.5 s",
+    "Ending: answered; 0 turns, 1 tool call, 2.5 s",
   ]);
 });
 

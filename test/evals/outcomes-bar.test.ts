@@ -10,5 +10,5 @@ it("outcomesBar counts outcomes, and computes the total only once, at the first 
   bar.onOutcome();
   bar.onOutcome();
   bar.stop();
-  expect(updates).toEqual(["total", [1, 3, "1 results"], [2, 3, "2 results"], "stop"]);
+  expect(updates).toEqual(["total", [1, 3, "1 result"], [2, 3, "2 results"], "stop"]);
 });

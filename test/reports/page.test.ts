@@ -7,16 +7,6 @@ import { saveSynthetic } from "./synthetic-run.js";
 
 const TASKS = 10_000;
 
-/** Milliseconds for one change of the search field, including the new layout. */
-const TYPING = `(() => {
-  const field = document.querySelector("input[type=search]");
-  field.value = "price";
-  const start = performance.now();
-  field.dispatchEvent(new Event("input", { bubbles: true }));
-  document.body.offsetHeight;
-  return performance.now() - start;
-})()`;
-
 const rowsOf = (page: Page) => page.locator("tr[data-index]");
 const count = (page: Page) => page.locator(".count").textContent();
 const cell = (page: Page, row: number, className: string) =>
@@ -95,8 +85,6 @@ describe("a report of a run with 10,000 tasks", { ...needs("browser"), timeout: 
   });
 
   it("searches questions and answers for all the words, and stores the search in the URL", async () => {
-    // Far more than the filter needs, because other programs use the machine during tests.
-    expect(await page.evaluate(TYPING)).toBeLessThan(500);
     await page.getByRole("searchbox", { name: "Search tasks" }).fill("AGREE 4321?");
     await expect.poll(() => count(page)).toBe("1 of 10,000 tasks");
     expect(await rowsOf(page).first().textContent()).toContain("4321");

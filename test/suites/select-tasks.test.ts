@@ -51,7 +51,7 @@ describe("selectTasks", () => {
 
   it("rejects an index file that contains tasks that are not in the suite", () => {
     expect(() => select({ index: "wrong.json" })).toThrow(
-      "The index file lists 1 tasks that are not in the suite, such as excel/b1.",
+      "The index file lists 1 task missing from the suite, such as excel/b1.",
     );
   });
 });

@@ -111,7 +111,7 @@ describe("an eval of a follow-up question", () => {
       `Call 1 of an earlier question: email_get({"message_id":"<a@b>"}) -> ${JSON.stringify(MAIL)}`,
     );
     expect(traceDigest(gaveUp, 4_000)).toContain('Call 1: email_search({"query":"dues"})');
-    expect(traceDigest(gaveUp, 4_000)).toContain("1 turns, 1 tool calls");
+    expect(traceDigest(gaveUp, 4_000)).toContain("1 turn, 1 tool call");
   });
 
   it("passes the calls of earlier chats to code", () => {

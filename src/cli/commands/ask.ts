@@ -10,7 +10,7 @@ import type { CitedMail } from "../../server/ask.js";
 import type { ChatEvent } from "../../server/chat-event.js";
 import type { ListedEmail, NeedsReplyList } from "../../server/needs-reply.js";
 import type { Ending } from "../../tasks/ending.js";
-import { count, duration, usd } from "../../text/format.js";
+import { count, counted, duration, usd } from "../../text/format.js";
 import { sumCost, sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
@@ -163,7 +163,7 @@ function headlineOf({ answer, error, ending }: ChatTrace): string {
 /** The lines below the answer. */
 function detailsText(trace: ChatTrace, lines: readonly string[]): string {
   const costUsd = costOf(trace);
-  const turns = `${trace.turns.length} ${trace.turns.length === 1 ? "turn" : "turns"}`;
+  const turns = counted(trace.turns.length, "turn");
   const cost = costUsd === null ? "unknown cost" : usd(costUsd);
   return compact([
     "",

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { file, oneOf, shapeOf, text, wholeNumber } from "../../platform/flag-values.js";
 import { QUESTION_FLAGS } from "../../runs/run-flags.js";
-import { count } from "../../text/format.js";
+import { count, counted } from "../../text/format.js";
 import { defineCommand } from "../flags/define-command.js";
 
 const FORMATS = ["harbor"] as const;
@@ -42,7 +42,7 @@ export const exportEnvironmentCommand = defineCommand(
     }
     context.out.result(exported, () =>
       [
-        `${count(exported.tasks)} tasks with ${count(exported.mails)} emails in ${output}`,
+        `${counted(exported.tasks, "task")} with ${counted(exported.mails, "email")} in ${output}`,
         `Check them: harbor run -p ${output} -a oracle`,
       ].join("\n"),
     );

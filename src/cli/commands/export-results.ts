@@ -1,9 +1,10 @@
 // The command `export-results`: a run's results as a file of tables.
+
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import { fileOrStdout, listText, OVERWRITE_FLAG, oneOf, shapeOf, splitList } from "../../platform/flag-values.js";
-import { counted } from "../../reports/figure-text.js";
 import type { ExportedTables } from "../../results/export-tables.js";
+import { counted } from "../../text/format.js";
 import { TABLE_FORMATS, TABLES, type TableFormat, tablePath } from "../../trace-formats/tables.js";
 import { runNames } from "../flags/argument-schemas.js";
 import { defineCommand } from "../flags/define-command.js";

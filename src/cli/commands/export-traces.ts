@@ -4,10 +4,9 @@ import { flagName } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { fileOrStdout, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
 import { compact } from "../../platform/optional-values.js";
-import { counted } from "../../reports/figure-text.js";
 import { OTLP_FLAGS } from "../../runs/run-flags.js";
 import { sendsTraces } from "../../runs/run-options.js";
-import { count } from "../../text/format.js";
+import { count, counted } from "../../text/format.js";
 import type { Exported, ExportSource, TraceSelection } from "../../trace-formats/export-traces.js";
 import { endingsOfFormat, FORMATS, type Format, formatOfFile, REMOVED_FORMATS } from "../../trace-formats/formats.js";
 import { BANDS } from "../../traces/score-bands.js";
@@ -116,14 +115,14 @@ async function printSentTraces(
   const delivery = await sendTraces({ source, selection, endpoint, scores, content: !noContent }, context);
   const { settings, out } = context;
   if (settings.json) out.result(delivery, () => "");
-  const withScores = scores === undefined ? "" : ` and ${count(delivery.scores)} scores`;
-  const spans = `${count(delivery.delivered)} spans${withScores}`;
-  out.note(`${count(delivery.traces)} traces of ${delivery.runId ?? "chats"} sent to ${delivery.host}: ${spans}.`);
+  const withScores = scores === undefined ? "" : ` and ${counted(delivery.scores, "score")}`;
+  const spans = `${counted(delivery.delivered, "span")}${withScores}`;
+  out.note(`${counted(delivery.traces, "trace")} of ${delivery.runId ?? "chats"} sent to ${delivery.host}: ${spans}.`);
   if (delivery.shortened > 0)
     out.note(
       `${count(delivery.shortened)} spans were sent without their largest texts, because a request is limited to 4 MB.`,
     );
-  if (delivery.rejected > 0) out.note(`The server rejected ${count(delivery.rejected)} spans.`);
+  if (delivery.rejected > 0) out.note(`The server rejected ${counted(delivery.rejected, "span")}.`);
   for (const message of delivery.messages) out.note(`Message from the server: ${message}`);
   return delivery.rejected > 0 ? EXIT.failed : EXIT.done;
 }

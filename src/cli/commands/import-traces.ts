@@ -3,7 +3,7 @@ import { z } from "zod";
 import { file } from "../../platform/flag-values.js";
 import { compact } from "../../platform/optional-values.js";
 import type { ImportedTraces } from "../../results/import-run.js";
-import { count } from "../../text/format.js";
+import { count, counted } from "../../text/format.js";
 import { defineCommand } from "../flags/define-command.js";
 
 export const importTracesCommand = defineCommand(
@@ -21,8 +21,8 @@ export const importTracesCommand = defineCommand(
 
 function summary({ runs, traces, chats, lacking }: ImportedTraces, file: string): string[] {
   const kinds = compact([
-    traces > 0 && `${count(traces)} traces of ${runs.join(", ")}`,
-    chats > 0 && `${count(chats)} chats`,
+    traces > 0 && `${counted(traces, "trace")} of ${runs.join(", ")}`,
+    chats > 0 && counted(chats, "chat"),
   ]);
   const lacks = Object.entries(lacking).map(([what, n]) => `${count(n)} have ${what}`);
   return compact([`${kinds.join(" and ")} imported from ${file}.`, lacks.length > 0 && `${lacks.join("; ")}.`]);

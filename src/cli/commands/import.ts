@@ -8,8 +8,7 @@ import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { file, oneOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { compact } from "../../platform/optional-values.js";
-import { counted } from "../../reports/figure-text.js";
-import { count, mailProgress, padToWidth, summaryBox } from "../../text/format.js";
+import { count, counted, mailProgress, padToWidth, summaryBox } from "../../text/format.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
 import { openProgress, type Progress } from "../progress.js";
 import type { Settings } from "../settings.js";
@@ -121,7 +120,7 @@ function importSummary(summary: ImportSummary, seconds: number, file: string): s
   const unresolved =
     summary.unresolvedOwners === 0
       ? ""
-      : `, and ${count(summary.unresolvedOwners)} folders without an address (name it in an --owner-map)`;
+      : `, and ${counted(summary.unresolvedOwners, "folder")} without an address (name it in an --owner-map)`;
   rows.push(["Mailboxes", `${count(summary.inboxes)}${unresolved}`]);
   rows.push(["Time", `${seconds.toFixed(1)} s`]);
   return summaryBox(`ART-E Import (${summary.format} into ${file})`, rows);

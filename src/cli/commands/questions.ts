@@ -28,7 +28,7 @@ import type { MadeSelections } from "../../questions/make-selections.js";
 import { PATTERNS_MODEL } from "../../questions/question-models.js";
 import { QUESTION_FLAGS } from "../../runs/run-flags.js";
 import { MADE_KINDS } from "../../tasks/selection.js";
-import { count, estimate, summaryBox, table, usd } from "../../text/format.js";
+import { count, counted, estimate, summaryBox, table, usd } from "../../text/format.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
 import { tokenOf } from "../flags/server-flags.js";
 import { untilAborted } from "../interrupts.js";
@@ -103,7 +103,7 @@ function madeText(result: MadeQuestions): string {
       ["Checked by", result.checker ?? "rules alone"],
       [
         "Cost",
-        `${costText(result.costUsd)} for ${count(result.calls)} calls, ${count(result.cachedReplies)} more from the cache`,
+        `${costText(result.costUsd)} for ${counted(result.calls, "call")}, ${count(result.cachedReplies)} more from the cache`,
       ],
       ["Written", `${result.output}, and the origin of each question: ${result.provenance}`],
     ]),
@@ -142,7 +142,7 @@ function madeSelectionsText(made: MadeSelections): string {
       ["Mailboxes", `${count(mailboxes)}, ${count(usedMailboxes)} of them with tasks`],
       ["Tasks", count(tasks) + (isShort ? " (no more can be made from the mail)" : "")],
       ["Right emails", `${count(rightEmails)} different ones; none in ${count(empty)} of the tasks`],
-      ["Left out", `${count(leaks)} days, because the agent could read the later email`],
+      ["Left out", `${counted(leaks, "day")}, because the agent could read the later email`],
       ["Written", output],
     ]),
     "",
@@ -179,7 +179,7 @@ function estimateText(estimate: MakingEstimate): string {
 }
 
 function callsText({ model, calls, usage }: EstimatedCalls): string {
-  return `${model}: ${count(calls)} calls, ${count(usage.inputTokens)} tokens in, ${count(usage.outputTokens)} out`;
+  return `${model}: ${counted(calls, "call")}, ${count(usage.inputTokens)} tokens in, ${count(usage.outputTokens)} out`;
 }
 
 function mailRows({ mailboxes, mails }: Pick<MadeQuestions, "mailboxes" | "mails">): [string, string][] {

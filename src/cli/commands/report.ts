@@ -9,7 +9,7 @@ import { openInBrowser } from "../../platform/processes.js";
 import { markdownReport, reportFigures } from "../../reports/markdown-report.js";
 import { TRACE_PLACEMENTS } from "../../reports/report-data.js";
 import type { WrittenPage, writeCsvSummaries } from "../../results/write-report.js";
-import { count, megabytes } from "../../text/format.js";
+import { counted, megabytes } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
 import { runNames } from "../flags/argument-schemas.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
@@ -131,7 +131,7 @@ async function reportCsv({ runs: names, output }: ReportFlags, context: CommandC
   const { writeCsvReport } = await loadReports();
   const { runs, tasks } = await writeCsvReport(names, output, context, context.out.pieces);
   if (context.settings.json) context.out.result({ format: "csv", output, runs, tasks }, () => "");
-  else if (output !== undefined) context.note(`${count(tasks)} tasks written to ${output}.`);
+  else if (output !== undefined) context.note(`${counted(tasks, "task")} written to ${output}.`);
 }
 
 async function reportPage({ runs, output, traces }: ReportFlags, context: CommandContext): Promise<void> {
@@ -164,7 +164,7 @@ function printPage({ head, bytes }: WrittenPage, output: string | undefined, con
   const { traces } = head;
   const isWithout = head.runs.every(({ hasConversations }) => !hasConversations);
   const where = isWithout ? "results files hold no conversations." : whereConversationsAre(traces);
-  context.note(`${count(tasks)} tasks written${file}; ${where}`);
+  context.note(`${counted(tasks, "task")} written${file}; ${where}`);
 }
 
 function whereConversationsAre(traces: WrittenPage["head"]["traces"]): string {

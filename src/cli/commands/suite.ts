@@ -5,11 +5,10 @@ import { EXIT } from "../../platform/errors.js";
 import { file, folder, oneOf, shapeOf, text, wholeNumber, withTraits } from "../../platform/flag-values.js";
 import type { JsonObject } from "../../platform/json.js";
 import { compact } from "../../platform/optional-values.js";
-import { counted } from "../../reports/figure-text.js";
 import { FUNCTIONS_FLAG, QUESTION_FLAGS, SUITE_RESOURCE_FLAGS, SUITE_SELECTION_FLAGS } from "../../runs/run-flags.js";
 import type { ListedSuiteTask, ShownTask } from "../../suites/show-tasks.js";
 import type { FunctionCall, SuiteTask } from "../../tasks/suite-task.js";
-import { table } from "../../text/format.js";
+import { counted, table } from "../../text/format.js";
 import { defineCommand } from "../flags/define-command.js";
 
 const suiteDir = folder.meta({
@@ -143,7 +142,7 @@ function countLines(tasks: readonly ListedSuiteTask[]): string[] {
   const missing = new Set(obstacles.filter(({ state }) => state === "not_ready").map(({ reason }) => reason));
   const others = obstacles.length === 0 ? "" : `; the others: ${countEach(obstacles.map(({ state }) => state))}`;
   return [
-    `${tasks.length} ${tasks.length === 1 ? "task" : "tasks"}${tasks.length === 0 ? "" : ": "}${countEach(tasks.map(({ takes }) => takes))}`,
+    `${counted(tasks.length, "task")}${tasks.length === 0 ? "" : ": "}${countEach(tasks.map(({ takes }) => takes))}`,
     `runnable on this machine: ${tasks.length - obstacles.length}${others}`,
     ...missing,
   ];
@@ -172,7 +171,7 @@ export const exportSuiteCommand = defineCommand(
     const exported = await exportArtE("--output", flags.output, flags, context);
     context.out.result(exported, () =>
       [
-        `${exported.tasks} tasks in ${flags.output}`,
+        `${counted(exported.tasks, "task")} in ${flags.output}`,
         `Run an agent on them: ${commandLine`art-e run --suite ${flags.output} -a baseline`}`,
       ].join("\n"),
     );

@@ -16,8 +16,8 @@ import {
   words,
 } from "../../platform/flag-values.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
-import { counted, firstLine } from "../../reports/figure-text.js";
-import { table } from "../../text/format.js";
+import { firstLine } from "../../reports/figure-text.js";
+import { counted, table } from "../../text/format.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
 import { textOrFile } from "../flags/read-text.js";
 import type { Output } from "../terminal.js";

@@ -10,7 +10,7 @@ import { gateText, runSummary, untilLines } from "../../reports/run-text.js";
 import type { WorkersState } from "../../runs/answer-task.js";
 import type { RunEstimate } from "../../runs/execute-run.js";
 import type { RunTracker } from "../../runs/run-tracker.js";
-import { count, duration, share, summaryBox, usd } from "../../text/format.js";
+import { count, counted, duration, share, summaryBox, usd } from "../../text/format.js";
 import { type HeadlineScorer, headlineScorer } from "../../traces/headline-score.js";
 import type { Emit } from "../../traces/progress.js";
 import type { BenchmarkResult, RunTotals } from "../../traces/run-totals.js";
@@ -110,8 +110,8 @@ function workersText({ workers, active, waitingFor }: WorkersState): string {
   if (workers.length === 0) return "no worker";
   const rates = workers.map(({ name, perSecond }) => `${name} ${perSecond.toFixed(1)}/s`).join(", ");
   const who =
-    workers.length > MOST_NAMED ? `${count(workers.length)} workers` : `${count(workers.length)} workers (${rates})`;
-  return `${who}, ${count(active)} tasks running${waitingFor === null ? "" : `, waiting for ${WAITING_FOR[waitingFor]}`}`;
+    workers.length > MOST_NAMED ? counted(workers.length, "worker") : `${counted(workers.length, "worker")} (${rates})`;
+  return `${who}, ${counted(active, "task")} running${waitingFor === null ? "" : `, waiting for ${WAITING_FOR[waitingFor]}`}`;
 }
 
 /** Maximum number of workers listed by name. If there are more, only their number is shown. */
@@ -163,7 +163,7 @@ export function printEstimate(
   const basis =
     estimate.basis === null
       ? "a guess, because there is no earlier run of this agent and model"
-      : `${count(estimate.basis)} tasks of earlier runs`;
+      : `${counted(estimate.basis, "task")} of earlier runs`;
   const settings = used.map(({ name, value, line }) => ({ name, value, line }));
   const config = used.length === 0 ? {} : { config: { path, settings } };
   const claim = until === null ? {} : { until };
@@ -174,7 +174,7 @@ export function printEstimate(
         ["Tasks", count(tasks)],
         ["Tokens", `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`],
         ["Cost", costUsd === null ? "unknown (pass --price IN,OUT)" : usd(costUsd)],
-        judge !== null && (["Judge", `${count(judgeCalls)} calls to ${judge}, not included in the cost`] as const),
+        judge !== null && (["Judge", `${counted(judgeCalls, "call")} to ${judge}, not included in the cost`] as const),
         ["Time", duration(seconds * 1_000)],
         ["Basis", basis],
         ...(until ?? []).map((stop) => [`True gain ${stop.effect}`, expectedStopText(stop)] as const),
@@ -187,7 +187,7 @@ export function printEstimate(
 /** Formats `about 420 questions; established in 78%, refuted in 0% of runs`. */
 function expectedStopText({ meanQuestions, established, refuted }: ExpectedStop): string {
   const percent = (fraction: number) => `${Math.round(fraction * 100)}%`;
-  return `about ${count(Math.round(meanQuestions))} questions; established in ${percent(established)}, refuted in ${percent(refuted)} of runs`;
+  return `about ${counted(Math.round(meanQuestions), "question")}; established in ${percent(established)}, refuted in ${percent(refuted)} of runs`;
 }
 
 const LABELS: Readonly<Record<HeadlineScorer, string>> = {

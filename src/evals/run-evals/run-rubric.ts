@@ -1,4 +1,5 @@
 // Runs rubrics: a model checks each trace against a text.
+
 import { performance } from "node:perf_hooks";
 import pLimit from "p-limit";
 import { z } from "zod";
@@ -7,6 +8,7 @@ import { unusableReply } from "../../models/finish-reasons.js";
 import { argumentsOf, type ForcedReply, forcedToolCall, type Model, type ModelRequest } from "../../models/model.js";
 import { delimitUntrusted } from "../../models/untrusted-text.js";
 import { compact } from "../../platform/optional-values.js";
+import { counted } from "../../text/format.js";
 import { type EarlierCall, earlierCalls } from "../../traces/earlier-calls.js";
 import type { PromptVariant } from "../../traces/judgment.js";
 import { askedOf } from "../../traces/trace.js";
@@ -88,7 +90,7 @@ export function traceDigest(trace: EvaluatedTrace, maxChars: number): string {
   const tail = [
     `Answer: ${answer === null ? "none" : cut(answer, maxChars / 4)}`,
     `Sources: ${cut(sources.join(", ") || "none", maxChars / 8)}`,
-    `Ending: ${ending}; ${turns.length} turns, ${ownCalls.length} tool calls, ${(durationMs / 1_000).toFixed(1)} s${
+    `Ending: ${ending}; ${counted(turns.length, "turn")}, ${counted(ownCalls.length, "tool call")}, ${(durationMs / 1_000).toFixed(1)} s${
       last?.finishReason === "length" ? "; the last reply was truncated" : ""
     }`,
   ].join("\n");

@@ -1,5 +1,7 @@
 // Scorers of tasks that ask which emails meet a description. An empty selection is right if no email does.
+
 import { countMatches, type MatchedEmail, type SelectionCounts } from "../../tasks/selection.js";
+import { counted } from "../../text/format.js";
 import type { ScorerEntry } from "../scorer-entry.js";
 import { matchSelection } from "../selection-match.js";
 import { f1 } from "./f1.js";
@@ -15,7 +17,7 @@ function scoreSelection(
       const matches = matchSelection(select, sources, sameMail);
       const counts = countMatches(matches);
       const { hits, misses, falseAlarms } = counts;
-      const explanation = `${hits} of ${hits + misses} emails, and ${falseAlarms} others`;
+      const explanation = `${hits} of ${hits + misses} emails, and ${counted(falseAlarms, "other")}`;
       return { value: measure(counts, matches), explanation };
     },
     kind: "mean",

@@ -1,7 +1,9 @@
 // Selects the tasks of a suite by id, tool, tag and other flags.
+
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { type COUNTERPARTS, pairTasks, type SuiteTask } from "../../tasks/suite-task.js";
+import { counted } from "../../text/format.js";
 import { type IndexedTask, readIndexFile, type SuiteFolder } from "../suite-folder.js";
 import { findObstacle, type TaskSources } from "../task-needs.js";
 
@@ -97,7 +99,7 @@ function inIndex(tasks: readonly SuiteTask[], index: readonly IndexedTask[]): Su
   if (first !== undefined) {
     throw new UserError(
       "index_task_unknown",
-      `The index file lists ${missing.length} tasks that are not in the suite, such as ${first.tool}/${first.id}.`,
+      `The index file lists ${counted(missing.length, "task")} missing from the suite, such as ${first.tool}/${first.id}.`,
       "Correct the index file, or add the tasks.",
     );
   }

@@ -1,10 +1,12 @@
 // Handlers of the tools for files and Python, in the task's machine or, without one, in its workspace.
+
 import { z } from "zod";
 import { chooseSandbox } from "../../sandbox/choose-sandbox.js";
 import { PYTHON_LIMITS, WORKSPACE_LIMITS } from "../../sandbox/limits.js";
 import { type PythonRun, runPython, type StopReason } from "../../sandbox/run-python.js";
 import { listEntries, readText, type WorkspaceFolders, WorkspaceRefusal, writeText } from "../../sandbox/workspace.js";
 import type { TaskDocuments } from "../../tasks/suite-task.js";
+import { counted } from "../../text/format.js";
 import { toolError } from "../mailbox.js";
 import type { ToolContext, ToolResult } from "../tool.js";
 import { defineHandler } from "../tool-handler.js";
@@ -110,7 +112,7 @@ function toPage(path: string, text: string, offset: number, limit: number): Tool
   if (offset > Math.max(lines.length, 1)) {
     return toolError(
       "bad_arguments",
-      `${path} has ${lines.length} lines, so offset must be at most ${Math.max(lines.length, 1)}.`,
+      `${path} has ${counted(lines.length, "line")}, so offset must be at most ${Math.max(lines.length, 1)}.`,
     );
   }
   const page = pageOf(lines, offset - 1, limit);

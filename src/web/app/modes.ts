@@ -1,5 +1,5 @@
 // The section that groups coding notes into failure modes.
-import { counted } from "../../reports/figure-text.js";
+
 import type {
   ChangedModesJson,
   ModelsJson,
@@ -7,6 +7,7 @@ import type {
   NoteCountJson,
   TaxonomyJson,
 } from "../../server/response-shapes.js";
+import { counted } from "../../text/format.js";
 import { costText, h, intervalText, replaceChildren, scoreText, untrustedInline, untrustedText } from "../dom.js";
 import { get, post } from "./api.js";
 import { changeLock } from "./decision-page.js";

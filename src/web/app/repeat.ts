@@ -1,7 +1,6 @@
 // Repeating a stored task in the playground: its recorded settings, an editable prompt, and both answers side by side.
-import { counted } from "../../reports/figure-text.js";
 import type { RepeatJson, TraceDetailsJson } from "../../server/response-shapes.js";
-import { duration } from "../../text/format.js";
+import { counted, duration } from "../../text/format.js";
 import { type Child, h, scoreText, untrustedInline } from "../dom.js";
 import { figureTable } from "../report/figure-table.js";
 import { spaceWords } from "../report/header.js";

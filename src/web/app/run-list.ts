@@ -1,8 +1,8 @@
 // The list of runs, from which runs can be compared.
 import { compact } from "../../platform/optional-values.js";
-import { counted, datasetText, failedAsWrongText, runCostText, UNJUDGED } from "../../reports/figure-text.js";
+import { datasetText, failedAsWrongText, runCostText, UNJUDGED } from "../../reports/figure-text.js";
 import type { RunLineJson, RunPageJson } from "../../server/response-shapes.js";
-import { count } from "../../text/format.js";
+import { count, counted } from "../../text/format.js";
 import { isUnjudged } from "../../traces/headline-score.js";
 import { RUN_FIELDS } from "../../traces/list-fields.js";
 import {

@@ -1,7 +1,6 @@
 // The running and failed tasks of a run, updated with every state.
-import { counted } from "../../reports/figure-text.js";
 import { type Hold, secondsText, waitsUntil } from "../../reports/hold-text.js";
-import { count, duration } from "../../text/format.js";
+import { count, counted, duration } from "../../text/format.js";
 import type { RunProcessState, RunProgress } from "../../traces/progress.js";
 import { type Child, h, setText } from "../dom.js";
 import { clipped, liveTable } from "./lists.js";

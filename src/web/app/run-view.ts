@@ -1,8 +1,8 @@
 // The section of one run: its progress while it is running, its report afterwards.
 import { compact } from "../../platform/optional-values.js";
-import { counted, failedAsWrongText, runCostText } from "../../reports/figure-text.js";
+import { failedAsWrongText, runCostText } from "../../reports/figure-text.js";
 import { type Hold, holdOf } from "../../reports/hold-text.js";
-import { count, duration, oneDecimal } from "../../text/format.js";
+import { count, counted, duration, oneDecimal } from "../../text/format.js";
 import type { RunProgress } from "../../traces/progress.js";
 import { costText, h, intervalText, minuteText, replaceChildren, scoreText, setText, svg } from "../dom.js";
 import { spaceWords } from "../report/header.js";

@@ -1,6 +1,6 @@
 // Tables and bars of a report: scores, effort, evals, endings and outcomes.
 import { compact } from "../../platform/optional-values.js";
-import { counted, failedAsWrong, runCostText } from "../../reports/figure-text.js";
+import { failedAsWrong, runCostText } from "../../reports/figure-text.js";
 import {
   type EvalFigures,
   type Figure,
@@ -10,7 +10,7 @@ import {
   type RunFigures,
   STAGES,
 } from "../../reports/report-data.js";
-import { count, duration } from "../../text/format.js";
+import { count, counted, duration } from "../../text/format.js";
 import {
   axisEnd,
   type Child,

@@ -2,9 +2,8 @@
 
 import type * as PlotLibrary from "@observablehq/plot";
 import { stripControls } from "../../platform/control-characters.js";
-import { counted } from "../../reports/figure-text.js";
 import type { Figure, ReportHead, RunFigures, ScoreMeaning } from "../../reports/report-data.js";
-import { count, duration } from "../../text/format.js";
+import { count, counted, duration } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
 import { type Child, costText, h, intervalText, replaceChildren, scoreText, select } from "../dom.js";
 import { costOfThousand, runColour, SLICE_WORDS } from "./header.js";

@@ -2,7 +2,6 @@
 import type { MetricComparison } from "../../analysis/paired-comparison.js";
 import {
   clustersText,
-  counted,
   differenceText,
   metricFormat,
   onlyInLines,
@@ -13,7 +12,7 @@ import {
   verdictSentence,
 } from "../../reports/figure-text.js";
 import type { ReportComparison, ReportHead, RunFigures } from "../../reports/report-data.js";
-import { count } from "../../text/format.js";
+import { count, counted } from "../../text/format.js";
 import { type Child, factLine, h, scoreText, untrustedInline, untrustedText } from "../dom.js";
 import { COST, figureOf, LATENCY, scoreChooser, tradeOffChart } from "./charts.js";
 import { markDifferences } from "./differences.js";

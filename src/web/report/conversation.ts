@@ -1,8 +1,7 @@
 // Shows the messages, tool calls and emails of a trace.
-import { counted } from "../../reports/figure-text.js";
 import type { CallView, MailView, StepView, TraceView, TurnView } from "../../reports/report-data.js";
 import { type Hit, readMachineResult, readToolResult } from "../../reports/trace-view.js";
-import { count, duration } from "../../text/format.js";
+import { count, counted, duration } from "../../text/format.js";
 import type { TextSpan } from "../../text/passages.js";
 import {
   costText,

@@ -1,9 +1,9 @@
 // The title of a report, the facts about each run, and the words for outcomes, stages and states.
 import { isPass } from "../../evals/eval-outcome.js";
 import { compact } from "../../platform/optional-values.js";
-import { counted, failedAsWrongText, runCostText, stateName, untilText } from "../../reports/figure-text.js";
+import { failedAsWrongText, runCostText, stateName, untilText } from "../../reports/figure-text.js";
 import type { Outcome, ReportHead, RunFigures, Stage } from "../../reports/report-data.js";
-import { count } from "../../text/format.js";
+import { count, counted } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
 import { type Child, costText, durationText, h, intervalText, minuteText, scoreText, untrustedInline } from "../dom.js";
 

@@ -1,8 +1,7 @@
 // What the dialog shows of a suite task: grade, effort, images, and results of machine tools.
-import { counted } from "../../reports/figure-text.js";
 import type { PictureView, ReportHead, TraceView } from "../../reports/report-data.js";
 import type { MachineResultView } from "../../reports/trace-view.js";
-import { count, duration } from "../../text/format.js";
+import { count, counted, duration } from "../../text/format.js";
 import { type Child, costText, factLine, h, scoreText, untrustedInline, untrustedText } from "../dom.js";
 import { outcomeColour, stateWords } from "./header.js";
 import { type SuiteTask, scoreOf, type Task } from "./load.js";

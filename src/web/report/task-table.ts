@@ -1,7 +1,6 @@
 // The task table of a report: renders only the visible rows, sorts them, and moves between them with the keyboard.
-import { counted } from "../../reports/figure-text.js";
 import type { ReportHead, TaskKey } from "../../reports/report-data.js";
-import { count } from "../../text/format.js";
+import { count, counted } from "../../text/format.js";
 import { h, replaceChildren } from "../dom.js";
 import type { Task } from "./load.js";
 import { type Column, columnsOf } from "./task-columns.js";

@@ -1,9 +1,8 @@
 // The dialog with one task: scores, time line, conversation and gold emails.
 import { compact } from "../../platform/optional-values.js";
-import { counted } from "../../reports/figure-text.js";
 import type { MailView, ReportHead, TraceView } from "../../reports/report-data.js";
 import { TIMELINE_WORDS } from "../../reports/trace-text.js";
-import { count, duration } from "../../text/format.js";
+import { count, counted, duration } from "../../text/format.js";
 import { locateAnswer } from "../../text/passages.js";
 import { sumByKind, type TimelineSegment } from "../../traces/timeline.js";
 import {

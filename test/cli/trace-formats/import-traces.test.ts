@@ -214,7 +214,7 @@ describe("art-e import-traces", () => {
     const { code, stdout } = await artE(["import-traces", join(EXPORTS, "examples/atif/good.json"), "--db", "a.db"]);
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: expect.stringMatching(/^1 chats imported from .*\n1 have no gold answer.*no call durations/),
+      stdout: expect.stringMatching(/^1 chat imported from .*\n1 have no gold answer.*no call durations/),
     });
     expect(jsonLines((await artE("export-traces --chats --db a.db")).stdout)).toMatchObject([
       {

@@ -23,7 +23,7 @@ import { bandText } from "../../../reports/band-text.js";
 import { evalLabel, otherSourcesText } from "../../../reports/eval-text.js";
 import { oneLine } from "../../../reports/figure-text.js";
 import { JUDGE_FLAGS } from "../../../runs/run-flags.js";
-import { share, table, usd } from "../../../text/format.js";
+import { counted, share, table, usd } from "../../../text/format.js";
 import type { CommandContext } from "../../command.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
 import { modeShape, oneModeShape, seedShape } from "../../flags/eval-flags.js";
@@ -246,7 +246,7 @@ function generationText(
   for (const { variation, rejection } of variations) {
     if (rejection !== null) lines.push(`  ${variation}: ${oneLine(rejection, 200)}`);
   }
-  lines.push("", `${calls} ${calls === 1 ? "call" : "calls"}, ${usd(spentUsd)}.`);
+  lines.push("", `${counted(calls, "call")}, ${usd(spentUsd)}.`);
   if (saved.length > 0) {
     const names = saved.map(({ stored: { definition } }) => definition.name);
     lines.push(`Next: ${commandLine`art-e evals test ${names}`}`);

@@ -14,7 +14,7 @@ import { labelSourcesText } from "../../../reports/eval-text.js";
 import { estimateText } from "../../../reports/figure-text.js";
 import { traceText } from "../../../reports/trace-text.js";
 import type { Db } from "../../../store/open-store.js";
-import { table } from "../../../text/format.js";
+import { counted, table } from "../../../text/format.js";
 import { askedOf } from "../../../traces/trace.js";
 import type { CommandContext } from "../../command.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
@@ -186,7 +186,7 @@ function printSummary(labeled: number, [session]: readonly Session[], { out }: C
       `Labeled ${labeled}. Total: ${countsText(labels, 0)}${labels.good + labels.bad > 0 ? `, ${labelSourcesText(sources)}` : ""}`,
       selfAgreement.n > 0 && `Self-agreement on ${selfAgreement.n} repeated traces: ${estimateText(selfAgreement)}`,
       betweenAnnotators.n > 0 &&
-        `Agreement between annotators on ${betweenAnnotators.n} traces: ${estimateText(betweenAnnotators)}`,
+        `Agreement between annotators on ${counted(betweenAnnotators.n, "trace")}: ${estimateText(betweenAnnotators)}`,
       `How their traces were drawn: ${drawsText(drawn)}`,
       Math.min(labels.good, labels.bad) < WANTED_LABELS
         ? `Evals need about ${WANTED_LABELS} good and ${WANTED_LABELS} bad traces. Continue, likely failures first: ${commandLine`art-e evals label ${labeling.runId ?? "--chats"} --enriched`}${modeFlag(criterion)}`
@@ -369,7 +369,7 @@ async function listLabels(flags: LabelFlags, { settings, out }: CommandContext):
     const ids = traces.length === 0 ? null : traces.map((name) => getTrace(db, name).traceId);
     if (flags.delete) {
       const deleted = deleteLabels(db, criterion, ids, annotator);
-      out.result({ deleted }, () => `Deleted ${deleted} ${deleted === 1 ? "label" : "labels"} of ${criterion}.`);
+      out.result({ deleted }, () => `Deleted ${counted(deleted, "label")} of ${criterion}.`);
       return;
     }
     if (flags.disagreements) {
@@ -392,7 +392,7 @@ async function listLabels(flags: LabelFlags, { settings, out }: CommandContext):
     }
     const agreement = agreementOfAnnotators(db, criterion);
     out.result({ criterion, labels, agreement, output: output ?? null }, () =>
-      output === undefined ? labelsText(labels, agreement) : `${output}: ${labels.length} labels`,
+      output === undefined ? labelsText(labels, agreement) : `${output}: ${counted(labels.length, "label")}`,
     );
   });
 }

@@ -27,7 +27,7 @@ import {
 } from "../../../reports/eval-text.js";
 import { estimateText } from "../../../reports/figure-text.js";
 import type { EvalRun } from "../../../runs/evals-over-run.js";
-import { share, table } from "../../../text/format.js";
+import { counted, share, table } from "../../../text/format.js";
 import type { CommandContext } from "../../command.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
 import { oneModeShape } from "../../flags/eval-flags.js";
@@ -104,7 +104,7 @@ function refuseSeveral(selected: readonly (string | boolean | undefined)[]): voi
 function runText({ runId, traces, evals }: EvalRun): string {
   const validated = evals.filter(({ validation }) => validation === "passed").map(({ stored }) => stored.definition);
   const lines = [
-    runId === null ? `${traces} chats` : `${traces} traces of ${runId}`,
+    runId === null ? counted(traces, "chat") : `${counted(traces, "trace")} of ${runId}`,
     "",
     table(
       [
@@ -146,7 +146,9 @@ function runText({ runId, traces, evals }: EvalRun): string {
     ...labelErrorLines(evals),
     ...labelsOfRunLines(evals, runId),
     ...evals.flatMap(({ stored: { definition }, errors, firstError }) =>
-      firstError === null ? [] : ["", `${scoreNameOf(definition)} failed on ${errors} traces, first: ${firstError}`],
+      firstError === null
+        ? []
+        : ["", `${scoreNameOf(definition)} failed on ${counted(errors, "trace")}, first: ${firstError}`],
     ),
   ];
   if (validated.length > 0 && runId !== null) {

@@ -9,9 +9,8 @@ import { sentenceSchema } from "../../../evals/criteria.js";
 import { commandLine } from "../../../platform/command-line.js";
 import { UserError } from "../../../platform/errors.js";
 import { numberAbove, oneOf, price, runName, text } from "../../../platform/flag-values.js";
-import { counted } from "../../../reports/figure-text.js";
 import { nextAfterCoding, noteLines, taxonomyText } from "../../../reports/mode-text.js";
-import { usd } from "../../../text/format.js";
+import { counted, usd } from "../../../text/format.js";
 import type { CommandContext } from "../../command.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
 
