@@ -416,16 +416,17 @@ const MOST_RESULTS = 100;
 export function resultsOfTask(db: Db, runId: string, taskId: TaskId): ResultInRun[] {
   const rows = db
     .prepare(
-      `SELECT r.id AS runId, r.name AS runName, r.agent_id AS agentId, r.model, r.started_at AS startedAt, x.epoch, x.result
-       FROM runs r JOIN results x ON x.run_id = r.id AND x.task_id = @taskId AND x.superseded = 0
-       WHERE (r.dataset_id, r.split) = (SELECT dataset_id, split FROM runs WHERE id = @runId)
-       ORDER BY r.id = @runId DESC, r.started_at DESC, r.rowid DESC, x.epoch LIMIT ${MOST_RESULTS}`,
+      `SELECT runId, runName, agentId, model, startedAt, epoch, result FROM (
+         SELECT r.id AS runId, r.name AS runName, r.agent_id AS agentId, r.model, r.started_at AS startedAt,
+           r.rowid AS place, x.epoch, x.result
+         FROM runs r JOIN results x ON x.run_id = r.id AND x.task_id = @taskId AND x.superseded = 0
+         WHERE (r.dataset_id, r.split) = (SELECT dataset_id, split FROM runs WHERE id = @runId)
+         ORDER BY r.id = @runId DESC, r.started_at DESC, r.rowid DESC, x.epoch LIMIT ${MOST_RESULTS})
+       ORDER BY startedAt DESC, place DESC, epoch`,
     )
     .all({ runId, taskId }) as (Omit<ResultInRun, "result"> & { readonly result: unknown })[];
-  const byTime = (a: ResultInRun, b: ResultInRun) =>
-    a.startedAt < b.startedAt ? 1 : a.startedAt > b.startedAt ? -1 : 0;
   return mapReadable(rows, (row) => ({
     ...row,
     result: parseResult(`${row.runId}/${taskId}/${row.epoch}`, row.result),
-  })).sort(byTime);
+  }));
 }

@@ -99,9 +99,26 @@ export function append(parent: Element, children: readonly Child[]): void {
   }
 }
 
+/**
+ * Replaces the content of an element. If it had the focus, the focus moves to the new control of the same name, if any,
+ * to the first control, or to the element around it, because keys would reach nothing on the page.
+ */
 export function replaceChildren(parent: Element, ...children: readonly Child[]): void {
+  const { activeElement } = document;
+  const held = activeElement !== parent && parent.contains(activeElement) ? activeElement : null;
   parent.replaceChildren();
   append(parent, children);
+  if (held === null || held.isConnected) return;
+  const controls = [...parent.querySelectorAll<HTMLElement>("a, button, input, select, summary, textarea, [tabindex]")];
+  const same = controls.find((control) => nameOf(control) === nameOf(held));
+  const next = same ?? controls[0] ?? parent.closest<HTMLElement>("[tabindex], dialog");
+  next?.focus({ preventScroll: true });
+}
+
+/** What tells a control apart from others next to it. */
+function nameOf(control: Element): string {
+  const { tagName, textContent } = control;
+  return `${tagName} ${control.getAttribute("href") ?? control.getAttribute("aria-label") ?? textContent}`;
 }
 
 /** Shows another text. The same text is not set twice, because screen readers would read it again. */

@@ -12,22 +12,50 @@ const KEYS: Readonly<Record<string, { readonly words: string; press(): void }>> 
   "?": { words: "this help", press: showHelp },
 };
 
+/** Also uses the `aria-keyshortcuts` of the controls in the open dialog, or of those on the page. */
 export function listenForPageKeys(): void {
   addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && event.target instanceof HTMLInputElement && event.target.type === "search") {
+    const { key, target } = event;
+    if (!(target instanceof Element) || event.defaultPrevented) return;
+    if (key === "Escape" && target.matches("input[type=search], dialog.task input")) {
       event.preventDefault();
-      event.target.blur();
+      (target as HTMLInputElement).blur();
     }
-    const key = KEYS[event.key];
-    const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
-    const isOther = event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented;
-    const dialog = document.querySelector("dialog[open]");
+    // Some keyboards have brackets only with Alt or AltGr, which the browser reports as Ctrl and Alt.
+    const isBracket = /^[[\]]$/.test(key);
+    if (event.metaKey || ((event.ctrlKey || event.altKey) && !isBracket)) return;
+    if (key === "Escape" || target.matches("input, textarea, select")) return;
+    const dialog = [...document.querySelectorAll("dialog[open]")].at(-1);
+    const control = controlOf(key, dialog ?? document);
     // The dialog of a task has its own keys, which the help lists.
-    const isCovered = dialog !== null && !(event.key === "?" && dialog.matches(".task"));
-    if (key === undefined || isTyping || isOther || isCovered) return;
+    const isCovered = dialog !== undefined && !(key === "?" && dialog.matches(".task"));
+    // A held key steps through rows and tasks, but does not press a button again.
+    const press = control
+      ? !(event.repeat && !STEPS.test(key)) && (() => use(control))
+      : !isCovered && KEYS[key]?.press;
+    if (!press) return;
     event.preventDefault();
-    key.press();
+    press();
   });
+}
+
+const STEPS = /^(j|k|Arrow\w+)$/;
+
+/** Returns the visible control with a key. */
+function controlOf(key: string, among: ParentNode): HTMLElement | undefined {
+  return [...among.querySelectorAll<HTMLElement>("[aria-keyshortcuts]")].find(
+    (control) =>
+      (control.getAttribute("aria-keyshortcuts") ?? "").split(" ").includes(key) && control.checkVisibility(),
+  );
+}
+
+/** Presses a button and follows a link. Other controls, such as fields, receive the focus. */
+function use(control: HTMLElement): void {
+  if (control.matches("a, button")) control.click();
+  else {
+    control.focus();
+    control.scrollIntoView({ block: "nearest" });
+  }
 }
 
 /** Moves the focus to the link of the next or previous table row. */

@@ -57,8 +57,12 @@ interface ChatState {
 
 /** `query` can contain a trace to repeat, as in links from tasks. */
 export async function chatView(page: HTMLElement, agentId: string | null, query: URLSearchParams): Promise<void> {
+  let refusal: HTMLElement | null = null;
   const [linked, { agents }, inboxes, models] = await Promise.all([
-    takeLink(query),
+    takeLink(query).catch(({ message }: Error) => {
+      refusal = errorNotice(`This task cannot be repeated. ${message} You can ask with other settings.`);
+      return null;
+    }),
     get<{ agents: AgentJson[] }>("/api/agents"),
     get<InboxesJson>("/api/inboxes"),
     get<ModelsJson>("/api/models"),
@@ -71,7 +75,7 @@ export async function chatView(page: HTMLElement, agentId: string | null, query:
   if (chatState().session !== null && !isRestored) await log.restoreSession();
   isRestored = true;
   const form = questionForm(fields, choices, log);
-  page.append(h("h2.hidden", "Ask an agent"), log.element, form);
+  append(page, [h("h2.hidden", "Ask an agent"), log.element, refusal, form]);
   fields.question.focus();
 }
 

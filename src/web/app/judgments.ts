@@ -1,7 +1,8 @@
 // The labels and coding notes of a trace as chips with author and time, and buttons to label it.
 import type { JudgmentsJson, SavedLabelJson } from "../../server/response-shapes.js";
 import { factLine, h, minuteText, replaceChildren, untrustedInline } from "../dom.js";
-import { get, post, RefusedRequest } from "./api.js";
+import { get, post } from "./api.js";
+import { changeLock, keyButton } from "./decision-page.js";
 import { statusLine } from "./lists.js";
 
 /** The criterion for answers in general. */
@@ -15,13 +16,24 @@ export function judgmentPanel(traceId: string, known: JudgmentsJson | null = nul
     "aria-label": "Reason for the label",
     placeholder: "Reason (optional)",
     maxlength: 10_000,
+    "aria-keyshortcuts": "w",
   });
   const path = `/api/traces/${encodeURIComponent(traceId)}/judgments`;
   /** Id of the shown label, which a new one replaces. */
   let seen: number | null = null;
-  const buttons = (["good", "bad"] as const).map((label) =>
-    h("button", { "aria-pressed": "false", click: () => void give(label) }, label === "good" ? "Good" : "Bad"),
+  const buttons = [
+    keyButton("Good", "g", null, () => void give("good")),
+    keyButton("Bad", "b", null, () => void give("bad")),
+  ];
+  const form = h(
+    "div.run-actions",
+    { role: "group", "aria-label": "Label this trace" },
+    ...buttons,
+    reason,
+    status.element,
   );
+  // After a refusal, it shows the other label, so that the next press replaces it knowingly.
+  const change = changeLock(form, status.say, () => load().catch(() => undefined));
 
   function show({ labels, notes }: JudgmentsJson): void {
     const own = labels.find(({ criterion, source }) => criterion === OVERALL && source === "person");
@@ -45,27 +57,18 @@ export function judgmentPanel(traceId: string, known: JudgmentsJson | null = nul
     show(await get<JudgmentsJson>(path));
   }
 
-  async function give(label: "good" | "bad"): Promise<void> {
+  function give(label: "good" | "bad"): Promise<void> {
     const note = reason.value.trim() || null;
-    try {
+    return change(async () => {
       await post<SavedLabelJson>("/api/evals/labels", { trace_id: traceId, label, note, seen });
       await load();
       status.say(`Saved: ${label}.`);
-    } catch (error) {
-      status.say((error as Error).message, true);
-      // Shows the other label, so that the next press replaces it knowingly.
-      if (error instanceof RefusedRequest) await load().catch(() => undefined);
-    }
+    });
   }
 
   if (known === null) load().catch((error: Error) => status.say(error.message, true));
   else show(known);
-  return h(
-    "section.judgment",
-    { "aria-label": "Labels and notes" },
-    chips,
-    h("div.run-actions", { role: "group", "aria-label": "Label this trace" }, ...buttons, reason, status.element),
-  );
+  return h("section.judgment", { "aria-label": "Labels and notes" }, chips, form);
 }
 
 function by(source: string, annotator: string | null): string {

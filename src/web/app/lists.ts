@@ -334,22 +334,11 @@ export function liveTable(
   return {
     element,
     setRows(rows) {
-      const held = body.contains(document.activeElement) ? document.activeElement : null;
-      const [name, focused] = nameOfControl(held);
       const row = (cells: Rows[number]) =>
         h("tr", ...cells.map((cell, i) => h("td", { "data-label": titles[i] ?? null, class: classOf(i) }, cell)));
       replaceChildren(body, ...rows.map(row));
-      if (focused === null) return;
-      const controls = [...body.querySelectorAll<HTMLElement>("a, input, button")];
-      controls.find((control) => control.getAttribute(name) === focused)?.focus({ preventScroll: true });
     },
   };
-}
-
-/** Returns the attribute that tells the controls of a table apart, with its value. */
-function nameOfControl(control: Element | null): [name: string, value: string | null] {
-  const name = control?.matches("a") ? "href" : "aria-label";
-  return [name, control?.getAttribute(name) ?? null];
 }
 
 /** Opens the first link of a row that is clicked anywhere, unless the user selects text. */

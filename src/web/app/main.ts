@@ -95,8 +95,9 @@ async function showSection(): Promise<void> {
   const title = page.querySelector("h2")?.textContent ?? document.querySelector("nav [aria-current]")?.textContent;
   document.title = title ? `${title} · art-e` : "art-e";
   if (document.querySelector("dialog[open]") !== null) return;
-  if (name === "chat") document.getElementById("question")?.focus();
-  else main.focus({ preventScroll: true });
+  const question = name === "chat" ? document.getElementById("question") : null;
+  const left = [...main.querySelectorAll("a")].find(({ hash }) => hash === focusedLinks.get(entry));
+  (question ?? left ?? main).focus({ preventScroll: true });
   restoreScroll(scrollPositions.get(entry) ?? 0, signal);
 }
 
@@ -131,6 +132,9 @@ const SLOW_MS = 300;
 
 /** Scroll positions by history entry, so that Back restores them. */
 const scrollPositions = new Map<number, number>();
+
+/** The last focused link by history entry, so that Back returns to the row that the user left. */
+const focusedLinks = new Map<number, string>();
 
 let currentEntry = 0;
 
@@ -226,6 +230,9 @@ removeOtherLinks();
 document.querySelector("body > header")?.append(themeButton());
 history.scrollRestoration = "manual";
 addEventListener("hashchange", showSection);
+addEventListener("focusin", ({ target }) => {
+  if (target instanceof HTMLAnchorElement && target.closest("main")) focusedLinks.set(currentEntry, target.hash);
+});
 addEventListener("scroll", () => scrollPositions.set(currentEntry, scrollY), { passive: true });
 listenForPageKeys();
 document.querySelector(".skip")?.addEventListener("click", (event) => {

@@ -9,7 +9,8 @@ import { type Fact, factList, idLink, labeled } from "./lists.js";
 
 /** A link to the playground with the recorded agent, model and question of a trace. */
 export function playgroundLink(traceId: string): HTMLElement {
-  return h("a", { href: `#chat?${new URLSearchParams({ repeats: traceId })}` }, "Open in playground");
+  const href = `#chat?${new URLSearchParams({ repeats: traceId })}`;
+  return h("a", { href, "aria-keyshortcuts": "p" }, "Open in playground");
 }
 
 export function loadRepeat(traceId: string): Promise<RepeatJson> {

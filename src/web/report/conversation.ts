@@ -192,7 +192,10 @@ function openInPlace({ messageId }: Hit, { known, load, card }: ShownMails): HTM
   const mail = known.get(messageId);
   if (mail === undefined && load === null) return null;
   const place = h("div");
-  const show = (opened: MailView) => replaceChildren(place, card(opened, [], true));
+  const show = (opened: MailView) => {
+    replaceChildren(place, card(opened, [], true));
+    place.querySelector("summary")?.focus();
+  };
   const open = async () => {
     if (mail !== undefined) return show(mail);
     replaceChildren(place, h("p.meta", { role: "status" }, "Loading the email…"));

@@ -201,7 +201,11 @@ export class ReportView {
       this.showTasks(view);
     }
     if (task !== null) void this.taskDialog.show(task);
-    else this.taskDialog.close();
+    else if (this.taskDialog.isOpen) {
+      this.taskDialog.close();
+      const closed = findTask(before.task ?? "", tasks, head);
+      if (closed !== null) this.table.focus(closed);
+    }
     const isMissing = view.task !== null && task === null;
     replaceChildren(this.missing, isMissing ? `Unknown task "${view.task}" in this report.` : "");
     if (location.hash === "#tasks" || this.isFollowed(before) || isMissing) this.taskSection.scrollIntoView();
@@ -220,7 +224,9 @@ export class ReportView {
   private leave(task: Task | null): void {
     const { view, head } = this;
     if (task !== null) {
-      this.go({ ...view, task: taskName(task, head) });
+      // Steps between tasks are one place, so that Back leaves it.
+      history.replaceState(history.state, "", writeView({ ...view, task: taskName(task, head) }));
+      this.applyUrl();
       return;
     }
     // The close event is asynchronous: the URL can already show another section or task.

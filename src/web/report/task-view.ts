@@ -97,16 +97,6 @@ export class TaskDialog {
     this.element.addEventListener("click", (event) => {
       if (event.target === this.element) this.element.close();
     });
-    this.element.addEventListener("keydown", (event) => {
-      const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
-      // Some keyboards have brackets only with Alt or AltGr, which the browser reports as Ctrl and Alt.
-      const isShortcut = event.metaKey || ((event.altKey || event.ctrlKey) && !/^[[\]]$/.test(event.key));
-      // The dialog itself handles Escape.
-      if (isShortcut || event.key === "Escape" || isTyping) return;
-      const buttons = [...this.element.querySelectorAll<HTMLButtonElement>("button[aria-keyshortcuts]")];
-      const keysOf = (button: HTMLButtonElement) => button.getAttribute("aria-keyshortcuts")?.split(" ") ?? [];
-      buttons.find((button) => keysOf(button).includes(event.key))?.click();
-    });
   }
 
   get isOpen(): boolean {
@@ -383,15 +373,22 @@ function mailColumn(trace: TraceView, { known, card }: ShownMails): Child[] {
     ({ messageId }) => !shown.has(messageId) && (!gold.has(messageId) || trace.goldMissing.includes(messageId)),
   );
   const badgesOf = (mail: MailView) => (cited.has(mail.messageId) ? ["cited"] : []);
+  const goldCards = trace.gold.map((mail) =>
+    card(mail, compact(["gold", REACHED[mail.reached], mail.cited && "cited"]), true),
+  );
+  const otherCards = others.map((mail) => card(mail, badgesOf(mail), false));
+  const first = [...goldCards, ...otherCards][0]?.querySelector("summary");
+  first?.setAttribute("aria-keyshortcuts", "e");
+  first?.setAttribute("title", "First email");
   return [
     h("h3", "Gold email"),
-    ...trace.gold.map((mail) => card(mail, compact(["gold", REACHED[mail.reached], mail.cited && "cited"]), true)),
+    ...goldCards,
     ...trace.goldMissing.map((id) => h("p.meta", untrustedInline(id), " is not in the database.")),
     trace.gold.length + trace.goldMissing.length === 0
       ? h("p.meta", "The question has none, because the mailbox does not contain the answer.")
       : null,
     h("h3", "Other emails that the agent opened"),
-    ...others.map((mail) => card(mail, badgesOf(mail), false)),
+    ...otherCards,
     others.length === 0 ? h("p.meta", "None.") : null,
   ];
 }
