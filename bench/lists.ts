@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { ListThread } from "../src/server/lists/lists.js";
+import { ListThreads } from "../src/server/lists/lists.js";
 import { type ListFields, parseListQuery } from "../src/store/list-query.js";
 import { type Db, openStore } from "../src/store/open-store.js";
 import { RUN_FIELDS, TRACE_FIELDS } from "../src/traces/list-fields.js";
@@ -37,7 +37,7 @@ export async function benchLists({
   const folder = mkdtempSync(join(tmpdir(), "art-e-lists-"));
   const path = join(folder, "lists.db");
   const db = openStore(path, { mustExist: false });
-  const lists = new ListThread(path);
+  const lists = new ListThreads(path);
   try {
     saveRuns(db, runs, tasks);
     const lines: ListLine[] = [];
@@ -55,10 +55,10 @@ export async function benchLists({
   }
 }
 
-/** Number of runs that are made task by task. The others are copies, because saving 25,000 traces takes minutes. */
+/** Number of runs made task by task. The others are copies, because saving 25,000 traces takes minutes. */
 const TEMPLATES = 7;
 
-function saveRuns(db: Db, runs: number, tasks: number): void {
+export function saveRuns(db: Db, runs: number, tasks: number): void {
   db.transaction(() => {
     for (let i = 0; i < TEMPLATES; i++) saveSynthetic(db, { id: `run_${i}`, tasks, model: `m/${i}` });
     for (const table of ["runs", "traces", "results"]) copyRows(db, table, runs);

@@ -13,7 +13,7 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
 
 /**
  * `npm run bench -- import|search|search-quality|get|harness|otlp|suite|export|evals|yield|queue|env|sequential|
- * reliability|drift|actions|hostile|start|page|lists|threads|future|all
+ * reliability|drift|actions|hostile|start|page|lists|viewer|threads|future|all
  * [--mails N | --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--workers N,N] [--json]`: compares art-e with its
  * alternatives in the same run, over a corpus made from a seed or over a real file in Kaggle's format.
  *
@@ -23,7 +23,7 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  * planted|enriched|coding|rates` selects one of these.
  * `otlp` measures --runs pairs of runs, with and without sending traces.
  *
- * Fourteen are not in `all`. `yield` codes --runs runs per world and condition, and counts the failure modes that become
+ * Fifteen are not in `all`. `yield` codes --runs runs per world and condition, and counts the failure modes that become
  * evals. `actions` starts 1,024 states of a mailbox among --mails emails, and acts
  * in them. `hostile` shows how often scripted agents count as obedient in --tasks tasks (100) per kind of attack, and
  * what the agents without a language model achieve in --runs epochs of the demo. `sequential` simulates --runs runs (2,000) that stop when
@@ -36,7 +36,8 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  * prints its tables too if there is such a folder.
  * `start` starts short commands of the built program --runs times (10). `page` opens the page of a run of --tasks tasks
  * (10,000) --runs times (5), in the built program's server and in its report file. `lists` searches and sorts 1,000 runs
- * and 25,000 traces. `threads` needs the real mail in ART_E_ENRON and compares rules with threads labeled by hand.
+ * and 25,000 traces. `viewer` measures the requests of the served pages over these and a run of --tasks tasks (20,000),
+ * each --runs times (5). `threads` needs the real mail in ART_E_ENRON and compares rules with threads labeled by hand.
  * `future` needs it too: it compares the gold of tasks about the future of a mailbox with a reader's, and runs the built
  * program's agents without a language model on these tasks.
  */
@@ -61,6 +62,7 @@ const SUBJECTS = [
   "start",
   "page",
   "lists",
+  "viewer",
   "search-quality",
   "threads",
   "future",
@@ -163,6 +165,17 @@ if (subject === "lists") {
   ]);
   if (values.json) console.log(JSON.stringify(lines));
   else console.log(table(["list", "query", "CPU, ms", "clock, ms", "longest block, ms"], rows));
+  process.exit(0);
+}
+
+if (subject === "viewer") {
+  const { printViewerBench } = await import("./viewer.js");
+  const given = (flag: string, value: string, otherwise: number) =>
+    process.argv.includes(flag) ? Number(value) : otherwise;
+  const kept = values.keep ?? mkdtempSync(join(tmpdir(), "art-e-viewer-"));
+  const size = { runs: 1_000, tasks: 25, largest: given("--tasks", values.tasks, 20_000) };
+  await printViewerBench(kept, size, given("--runs", values.runs, 5), values.json);
+  if (values.keep === undefined) rmSync(kept, { recursive: true, force: true });
   process.exit(0);
 }
 

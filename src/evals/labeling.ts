@@ -23,7 +23,7 @@ import {
   unconfirmedTraces,
 } from "./labels.js";
 
-interface LabelingOptions {
+export interface LabelingOptions {
   /** A run, or null for chats. */
   readonly run: string | null;
   readonly criterion: string;

@@ -20,7 +20,7 @@ import {
   type Services,
 } from "./app/route.js";
 import { addPage, isPage } from "./app/static-pages.js";
-import { ListThread } from "./lists/lists.js";
+import { ListThreads } from "./lists/lists.js";
 import { openaiError, openaiRoutes } from "./openai/chat-completions.js";
 import { agentRoutes, versionRoutes } from "./routes/agents.js";
 import { chatRoutes } from "./routes/chats.js";
@@ -71,7 +71,7 @@ export async function startServer(
   write: WriteLog,
 ): Promise<Running> {
   refuseOpenAddress(access);
-  const lists = new ListThread(opened.db.name);
+  const lists = new ListThreads(opened.db.name);
   const services = { ...opened, lists };
   const { db, chats, report, version } = services;
   // Other processes execute the runs.

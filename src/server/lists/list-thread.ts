@@ -1,4 +1,4 @@
-// The thread that reads lists for the server.
+// A thread that reads lists or reports for the server.
 import { workerData } from "node:worker_threads";
 import { serveCalls } from "../../platform/worker-rpc.js";
 import { openStore } from "../../store/open-store.js";

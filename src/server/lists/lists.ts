@@ -1,12 +1,28 @@
-// The lists of the pages. A thread reads them, because searching all texts would hold up other requests.
+// The lists of the pages, the data of reports, and the traces to label. Threads read them, because searching all texts or
+// reading all tasks of a run would hold up other requests.
+import { openCoding } from "../../error-analysis/coding.js";
+import { type LabelingOptions, openLabeling } from "../../evals/labeling.js";
+import { NEVER } from "../../platform/deadline.js";
 import { builtFile } from "../../platform/program-files.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
+import { collectReport, storedRun } from "../../results/collect-report.js";
 import { pageOfRuns } from "../../results/run-summaries.js";
 import type { Db } from "../../store/open-store.js";
 import { listSessions } from "../../traces/chats-store.js";
+import { getRun } from "../../traces/runs-store.js";
 import { pageOfTraces } from "../../traces/traces-store.js";
 
-const READERS = { runs: pageOfRuns, traces: pageOfTraces, sessions: listSessions } as const;
+const READERS = {
+  runs: pageOfRuns,
+  traces: pageOfTraces,
+  sessions: listSessions,
+  report: reportJson,
+  tracesToLabel,
+  tracesToCode: openCoding,
+} as const;
+
+/** They read whole runs, which takes seconds if a run is large. */
+const SLOW: ReadonlySet<keyof Readers> = new Set(["report", "tracesToLabel", "tracesToCode"]);
 
 type Readers = typeof READERS;
 
@@ -14,7 +30,20 @@ type PageOf<K extends keyof Readers> = Promise<Awaited<ReturnType<Readers[K]>>>;
 
 type ReadList = <K extends keyof Readers>(list: K, query: Parameters<Readers[K]>[1]) => PageOf<K>;
 
-/** Reads pages of lists. */
+const NO_LISTENER = { onTask: () => undefined, onTrace: () => undefined };
+
+/** Returns the data of a report as JSON text, which a large run makes many megabytes long. */
+async function reportJson(db: Db, { runs }: { readonly runs: readonly string[] }): Promise<string> {
+  const stored = await Promise.all(runs.map((run) => storedRun(db, getRun(db, run))));
+  return JSON.stringify(await collectReport(stored, NO_LISTENER, NEVER));
+}
+
+async function tracesToLabel(db: Db, { limit, ...options }: LabelingOptions & { readonly limit: number }) {
+  const { runId, sentence, waiting, queue } = await openLabeling(db, options);
+  return { runId, sentence, waiting, queue: [...queue].slice(0, limit) };
+}
+
+/** Reads pages of lists, the data of reports, and the traces to label. */
 export interface Lists {
   readonly read: ReadList;
 }
@@ -33,21 +62,23 @@ export function listsOf(db: Db): Lists {
 
 const YOUNG_GENERATION_MB = 8;
 
-/** Reads lists on another thread, which starts with the first list. */
-export class ListThread implements Lists {
-  private thread: WorkerRpc<ListCall, unknown> | undefined;
+/** Reads lists on one thread, and what takes longer on another. Each starts with its first call. */
+export class ListThreads implements Lists {
+  private readonly threads = new Map<"lists" | "slow", WorkerRpc<ListCall, unknown>>();
 
   /** @param path of the database */
   constructor(private readonly path: string) {}
 
   readonly read = ((list: keyof Readers, query: unknown) => {
+    const name = SLOW.has(list) ? "slow" : "lists";
     const data = { path: this.path };
     const file = builtFile("server/lists/list-thread.js");
-    this.thread ??= new WorkerRpc(file, { data, youngGenerationMb: YOUNG_GENERATION_MB });
-    return this.thread.call({ list, query });
+    const thread = this.threads.get(name) ?? new WorkerRpc(file, { data, youngGenerationMb: YOUNG_GENERATION_MB });
+    this.threads.set(name, thread);
+    return thread.call({ list, query });
   }) as ReadList;
 
   async close(): Promise<void> {
-    await this.thread?.close();
+    await Promise.all([...this.threads.values()].map((thread) => thread.close()));
   }
 }

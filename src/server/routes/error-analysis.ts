@@ -1,6 +1,6 @@
 // Routes for coding notes and failure modes.
 import { z } from "zod";
-import { deleteNote, listNotes, NoteConflict, noteSchema, openCoding, saveNote } from "../../error-analysis/coding.js";
+import { deleteNote, listNotes, NoteConflict, noteSchema, saveNote } from "../../error-analysis/coding.js";
 import { changeModes, modeChangeSchema, readTaxonomy } from "../../error-analysis/modes.js";
 import { groupNotes } from "../../error-analysis/propose-modes.js";
 import { withValidDraw } from "../../evals/labels.js";
@@ -23,7 +23,7 @@ const queuedTrace = codingQueueShape.shape.queue.element.shape;
 
 const runId = z.string().min(1).optional();
 
-export function errorAnalysisRoutes({ db, models }: Services): Route[] {
+export function errorAnalysisRoutes({ db, lists, models }: Services): Route[] {
   const tag = "evals";
   return [
     defineRoute({
@@ -50,7 +50,8 @@ export function errorAnalysisRoutes({ db, models }: Services): Route[] {
       response: codingQueueShape,
       async handle({ query }) {
         const { run_id: run = null, order, ...options } = query;
-        const { runId: codedRunId, queue } = await openCoding(db, { run, enriched: order === "enriched", ...options });
+        const coding = { run, enriched: order === "enriched", ...options };
+        const { runId: codedRunId, queue } = await lists.read("tracesToCode", coding);
         return {
           run_id: codedRunId,
           run_name: codedRunId === null ? null : getRun(db, codedRunId).name,

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { notesOfTrace } from "../../error-analysis/coding.js";
 import { criterionNameSchema, OVERALL, sentenceSchema, writeCriterion } from "../../evals/criteria.js";
 import { summarizeLabels } from "../../evals/label-agreement.js";
-import { LabelConflict, openLabeling, saveGivenLabel } from "../../evals/labeling.js";
+import { LabelConflict, saveGivenLabel } from "../../evals/labeling.js";
 import { deletePersonLabel, labelsOfTrace, withValidDraw } from "../../evals/labels.js";
 import { SCORES } from "../../scoring/scorers.js";
 import { parseListQuery } from "../../store/list-query.js";
@@ -188,7 +188,7 @@ const annotator = z.string().trim().min(1).max(100).optional().meta({ descriptio
 /** Maximum queue entries, because labels change the order of the rest. */
 const MAX_QUEUED = 200;
 
-export function labelRoutes({ db }: Services): Route[] {
+export function labelRoutes({ db, lists }: Services): Route[] {
   const tag = "evals";
   return [
     defineRoute({
@@ -214,9 +214,9 @@ export function labelRoutes({ db }: Services): Route[] {
       status: 200,
       response: labelQueueShape,
       async handle({ query }) {
-        const { run_id: run = null, limit, order, annotator = null, ...options } = query;
+        const { run_id: run = null, order, annotator = null, ...options } = query;
         const adjudicate = order === "disagreements";
-        const labeling = await openLabeling(db, {
+        const { runId, sentence, waiting, queue } = await lists.read("tracesToLabel", {
           run,
           enriched: order === "enriched",
           adjudicate,
@@ -224,14 +224,12 @@ export function labelRoutes({ db }: Services): Route[] {
           annotator,
           ...options,
         });
-        const { runId, sentence, waiting, queue } = labeling;
-        const first = [...queue].slice(0, limit);
         return {
           run_id: runId,
           run_name: runId === null ? null : getRun(db, runId).name,
           sentence,
           waiting,
-          queue: first.map((item) => ({
+          queue: queue.map((item) => ({
             trace_id: item.traceId,
             is_repeat: item.isRepeat,
             drawn: item.drawn,
