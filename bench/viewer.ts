@@ -1,4 +1,4 @@
-// Measures every request that the served pages make over many runs, traces and tasks: its time, and how long it holds up
+// Measures the requests of the served pages over many runs, traces and tasks: their times, and how long each holds up
 // the server's other requests.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -66,8 +66,8 @@ const PATHS: readonly string[] = [
 ];
 
 /**
- * Loaded before the server: measures the longest turn of its event loop, and answers over IPC. The processor time of a turn
- * is what the kernel counts for the main thread, which other programs on a busy machine do not lengthen.
+ * Loaded before the server: measures the longest turn of its event loop, and answers over IPC. The processor time of a
+ * turn is what the kernel counts for the main thread. Other programs on a busy machine do not lengthen it.
  */
 const STOPWATCH = `import { readFileSync } from "node:fs";
 const cpuOfThread = () => Number(readFileSync("/proc/thread-self/schedstat", "utf8").split(" ")[0]) / 1e6;

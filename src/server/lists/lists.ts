@@ -1,5 +1,5 @@
-// The lists of the pages, the data of reports, and the traces to label. Threads read them, because searching all texts or
-// reading all tasks of a run would hold up other requests.
+// The lists of the pages, the data of reports, and the traces to label. Threads read them, because searching all texts
+// or reading all tasks of a run would hold up other requests.
 import { openCoding } from "../../error-analysis/coding.js";
 import { type LabelingOptions, openLabeling } from "../../evals/labeling.js";
 import { NEVER } from "../../platform/deadline.js";
