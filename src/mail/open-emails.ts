@@ -111,15 +111,28 @@ function requestIn({ body }: Pick<ConversationEmail, "body">): "question" | "req
 }
 
 /**
- * Returns why an open email may need a reply from the owner, in words, without what all of them share: nobody has
- * answered them, and they are not newsletters or notices.
+ * Returns why an open email is listed, in words, without what all of a kind share: nobody has answered them, and they
+ * are not newsletters or notices.
  */
-export function reasonsToReply(owner: string, email: ConversationEmail): readonly string[] {
-  const others = new Set(recipientsOf(email).filter((address) => address !== owner)).size;
-  const field = email.to.includes(owner) ? "addressed" : email.cc.includes(owner) ? "copied (Cc)" : "copied (Bcc)";
+export function reasonsToList(kind: MadeKind, owner: string, email: ConversationEmail): readonly string[] {
   const request = requestIn(email);
   return [
-    others === 0 ? `${field} to you alone` : `${field} to you and ${counted(others, "other")}`,
+    kind === "needs-reply" ? addressing(owner, email) : sending(owner, email),
     ...(request === null ? [] : [request === "question" ? "asks a question" : "contains a request"]),
   ];
+}
+
+function addressing(owner: string, email: ConversationEmail): string {
+  const others = recipientsWithout(owner, email).length;
+  const field = email.to.includes(owner) ? "addressed" : email.cc.includes(owner) ? "copied (Cc)" : "copied (Bcc)";
+  return others === 0 ? `${field} to you alone` : `${field} to you and ${counted(others, "other")}`;
+}
+
+function sending(owner: string, email: ConversationEmail): string {
+  const [first, ...others] = recipientsWithout(owner, email);
+  return others.length === 0 ? `sent to ${first} alone` : `sent to ${first} and ${counted(others.length, "other")}`;
+}
+
+function recipientsWithout(owner: string, email: ConversationEmail): readonly string[] {
+  return [...new Set(recipientsOf(email))].filter((address) => address !== owner);
 }

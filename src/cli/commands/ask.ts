@@ -8,7 +8,7 @@ import { compact, definedProperties } from "../../platform/optional-values.js";
 import { EXTERNAL_AGENT_FLAGS, flagsWhere, RUN_FLAGS, type RunFlagName, runSchema } from "../../runs/run-flags.js";
 import type { CitedMail } from "../../server/ask.js";
 import type { ChatEvent } from "../../server/chat-event.js";
-import type { ListedEmail, NeedsReplyList } from "../../server/needs-reply.js";
+import type { ListedEmail, UnansweredList } from "../../server/opinions-on-unanswered.js";
 import type { Ending } from "../../tasks/ending.js";
 import { count, counted, duration, usd } from "../../text/format.js";
 import { sumCost, sumUsage } from "../../traces/task-result.js";
@@ -25,10 +25,12 @@ const askSchema = runSchema.extend({
     alias: "a",
   }),
   mailbox: optionalMailbox,
-  question: z.array(text).default([]).meta({ description: "Question. Not with --needs-reply" }),
+  question: z.array(text).default([]).meta({ description: "Question. Not with --needs-reply or --waiting-for" }),
   needsReply: toggle.meta({ description: "List the unanswered emails that may need the owner's reply" }),
+  waitingFor: toggle.meta({ description: "List the owner's unanswered emails that ask for something" }),
   after: day.optional().meta({
-    description: "With --needs-reply: list emails since this date [default: the week up to the newest email]",
+    description:
+      "With --needs-reply or --waiting-for: list emails since this date [default: one or two weeks up to the newest email]",
   }),
   before: day.optional().meta({ description: "Hide emails of this date and later ones (YYYY-MM-DD)" }),
 });
@@ -54,7 +56,7 @@ export const askCommand: CommandDefinition = (usage) => ({
     const configured = await readConfig(argv, context, CONFIGURED);
     refuseExternalAgent(configured);
     const flags = readFlags(usage, askSchema, configured.argv);
-    if (flags.needsReply) return printNeedsReply(flags, context);
+    if (flags.needsReply || flags.waitingFor) return printUnanswered(flags, context);
     refuseWithoutQuestion(flags);
     const [{ ask }, { StreamedContent }, { changeLines }] = await Promise.all([
       import("../../server/ask.js"),
@@ -78,38 +80,49 @@ export const askCommand: CommandDefinition = (usage) => ({
 
 type AskFlags = z.output<typeof askSchema>;
 
-async function printNeedsReply(flags: AskFlags, context: CommandContext): Promise<ExitCode> {
-  const { question: words, mailbox = words[0], ...options } = flags;
-  if (words.length > (flags.mailbox === undefined ? 1 : 0)) {
-    throw contradiction("--needs-reply cannot be combined with a question.", "Remove one of them.");
+async function printUnanswered(flags: AskFlags, context: CommandContext): Promise<ExitCode> {
+  const { question: words, mailbox = words[0], needsReply, waitingFor, ...options } = flags;
+  if (needsReply && waitingFor) {
+    throw contradiction("--needs-reply and --waiting-for cannot be combined.", "Remove one of them.");
   }
-  const { listNeedsReply } = await import("../../server/needs-reply.js");
-  const list = await listNeedsReply({ ...options, mailbox }, context);
-  context.out.result(list, () => needsReplyText(list));
+  const kind = needsReply ? "needs-reply" : "waiting-for";
+  if (words.length > (flags.mailbox === undefined ? 1 : 0)) {
+    throw contradiction(`--${kind} cannot be combined with a question.`, "Remove one of them.");
+  }
+  const { listWithOpinions } = await import("../../server/opinions-on-unanswered.js");
+  const list = await listWithOpinions({ ...options, kind, mailbox }, context);
+  context.out.result(list, () => unansweredText(list));
   return EXIT.done;
 }
 
 function refuseWithoutQuestion({ question, after }: AskFlags): void {
-  if (after !== undefined) throw contradiction("--after requires --needs-reply.", "Add --needs-reply.");
+  if (after !== undefined) {
+    throw contradiction("--after requires --needs-reply or --waiting-for.", "Add one of them.");
+  }
   if (question.length > 0) return;
   throw new UserError("usage", `ask: ${areRequired(["QUESTION"])}`, helpHint("ask"));
 }
 
-function needsReplyText({ inbox, window, emails, total, model, costUsd }: NeedsReplyList): string {
+function unansweredText({ kind, inbox, window, emails, total, model, costUsd }: UnansweredList): string {
   if (window === null) return `The mailbox of ${inbox} has no dated emails in this period.`;
-  if (total === 0) return `No emails since ${window.from} need a reply from ${inbox}.`;
+  const { from, until } = window;
+  const needsReply = kind === "needs-reply";
+  if (total === 0) return `No emails since ${from} need a reply ${needsReply ? "from" : "to"} ${inbox}.`;
   const some = total > emails.length ? `, the newest ${count(emails.length)} of them` : "";
   return [
-    `Unanswered emails from ${window.from} to ${window.until} to ${inbox}, without newsletters and notices: ${count(total)}${some}`,
-    ...emails.map(listedEmailText),
+    needsReply
+      ? `Unanswered emails to ${inbox}, ${from} to ${until}, without newsletters and notices: ${count(total)}${some}`
+      : `Unanswered emails from ${inbox} that ask for something, ${from} to ${until}: ${count(total)}${some}`,
+    ...emails.map((email) => listedEmailText(email, needsReply ? [email.sender] : [])),
     ...(model === null ? [] : [`${model}: ${costUsd === null ? "unknown cost" : usd(costUsd)}.`]),
   ].join("\n\n");
 }
 
-function listedEmailText({ messageId, subject, sender, date, reasons, needsReply, modelReason }: ListedEmail): string {
+function listedEmailText(email: ListedEmail, names: readonly string[]): string {
+  const { messageId, subject, date, reasons, needsReply, modelReason } = email;
   return compact([
     messageId,
-    `  ${date.slice(0, 10)}  ${sender}  ${subject || "(no subject)"}`,
+    `  ${[date.slice(0, 10), ...names, subject || "(no subject)"].join("  ")}`,
     `  Rule: ${reasons.join(", ")}`,
     needsReply !== null && `  Model: ${needsReply ? "needs a reply" : "no reply needed"}. ${modelReason}`,
   ]).join("\n");

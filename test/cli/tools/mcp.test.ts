@@ -136,9 +136,14 @@ describe.each(["stdio", "http"])("the MCP server over %s", (transport) => {
     expect(client.getServerVersion()).toMatchObject({ name: "art-e" });
     expect(client.getInstructions()).toContain(MARCUS);
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(["email_search", "email_get", "list_needs_reply"]);
+    expect(tools.map(({ name }) => name)).toEqual([
+      "email_search",
+      "email_get",
+      "list_needs_reply",
+      "list_waiting_for",
+    ]);
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
-    expect(tools.map(({ inputSchema }) => inputSchema.required)).toEqual([[], ["message_id"], undefined]);
+    expect(tools.map(({ inputSchema }) => inputSchema.required)).toEqual([[], ["message_id"], undefined, undefined]);
     expect(Object.keys(tools[0]?.inputSchema.properties ?? {})).not.toContain("inbox_id");
   });
 
@@ -158,6 +163,12 @@ describe.each(["stdio", "http"])("the MCP server over %s", (transport) => {
       window: { from: "2002-02-05", until: "2002-02-11" },
       emails: [{ subject: "Heron", reasons: ["addressed to you and 2 others"] }],
       total: 2,
+    });
+    const waiting = await client.callTool({ name: "list_waiting_for", arguments: { sent_after: "2001-12-01" } });
+    expect(waiting.structuredContent).toMatchObject({
+      window: { from: "2001-12-01", until: "2002-02-11" },
+      emails: [{ subject: "Ardmore renewal", sender: MARCUS }],
+      total: 1,
     });
     const { isError, content } = await client.callTool({ name: "list_needs_reply", arguments: { sent_after: "June" } });
     expect([isError, content]).toEqual([true, [{ type: "text", text: expect.stringContaining("sent_after") }]]);
@@ -241,6 +252,7 @@ describe("the MCP revision 2026-07-28", () => {
       "email_search",
       "email_get",
       "list_needs_reply",
+      "list_waiting_for",
     ]);
     const found = await client.callTool({ name: "email_search", arguments: { query: question.question } });
     expect(JSON.stringify(found.structuredContent)).toContain(gold);
@@ -263,7 +275,7 @@ describe("the MCP revision 2026-07-28", () => {
     await client.connect(new ModernHttp(new URL(url)) as Parameters<ModernClient["connect"]>[0]);
     const earlier = await overHttp(url);
     await use(client);
-    expect((await earlier.listTools()).tools).toHaveLength(3);
+    expect((await earlier.listTools()).tools).toHaveLength(4);
     await earlier.close();
     server.child.kill("SIGTERM");
     expect((await server.ended).code).toBe(0);
@@ -362,7 +374,7 @@ describe("art-e mcp --http", () => {
     expect((await post(local, {})).status).toBe(401);
     expect((await post(local, { authorization: "Bearer a-long-secret-tokem" })).status).toBe(401);
     const client = await overHttp(local, "a-long-secret-token");
-    expect((await client.listTools()).tools).toHaveLength(3);
+    expect((await client.listTools()).tools).toHaveLength(4);
     await client.close();
     server.child.kill("SIGTERM");
     expect((await server.ended).code).toBe(0);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FiledEmail } from "../../src/mail/email.js";
-import { listUnanswered, type ReplyWindow } from "../../src/mail/needs-reply.js";
+import { listUnanswered, type ReplyWindow } from "../../src/mail/unanswered-emails.js";
+import type { MadeKind } from "../../src/tasks/selection.js";
 import { importFolder } from "./import-setup.js";
 import { ANN, BEN, CAT, DAN, fill, mail } from "./small-corpus.js";
 
@@ -13,10 +14,10 @@ function onDay(n: number, id: string, changes: Partial<FiledEmail> = {}): FiledE
 }
 
 /** Subjects and reasons. */
-function listed(mails: readonly FiledEmail[], window: ReplyWindow = {}) {
+function listed(mails: readonly FiledEmail[], window: ReplyWindow = {}, kind: MadeKind = "needs-reply") {
   const db = emptyDb();
   fill(db, mails);
-  const { emails, window: days } = listUnanswered(db, BEN, window);
+  const { emails, window: days } = listUnanswered(db, BEN, kind, window);
   return { days, emails: emails.map(({ email, reasons }) => [email.subject, ...reasons].join(": ")) };
 }
 
@@ -47,6 +48,25 @@ describe("listUnanswered", () => {
     ];
     expect(listed(mails).emails).toEqual([]);
     expect(listed(mails, { before: "2001-06-05" }).emails).toEqual(["plan: addressed to you alone"]);
+  });
+
+  it("lists the owner's unanswered emails that ask for something, with their recipients", () => {
+    const own = { sender: BEN, to: [ANN] };
+    const mails = [
+      onDay(2, "plan", { ...own, body: "When can we talk?" }),
+      onDay(3, "Re: plan", { sender: ANN, to: [BEN] }),
+      onDay(4, "draft", { ...own, to: [CAT, BEN], cc: [DAN], body: "Please read it." }),
+      onDay(5, "notes", { ...own, body: "Nothing to do." }),
+      onDay(14, "price", { ...own, body: "What does it cost?" }),
+      onDay(15, "last"),
+    ];
+    expect(listed(mails, {}, "waiting-for")).toEqual({
+      days: { from: "2001-06-02", until: "2001-06-15" },
+      emails: [`price: sent to ${ANN} alone: asks a question`, `draft: sent to ${CAT} and 1 other: contains a request`],
+    });
+    expect(listed(mails, { before: "2001-06-03" }, "waiting-for").emails).toEqual([
+      `plan: sent to ${ANN} alone: asks a question`,
+    ]);
   });
 
   it("lists the week up to the newest email, or emails since a date", () => {

@@ -1,11 +1,12 @@
-// Lists the emails of a mailbox that may need a reply from its owner, with the reasons. The tasks about the future of a
+// Lists the emails of a mailbox that may need a reply: from its owner, or to the owner. The tasks about the future of a
 // mailbox use the same rule.
 import type { Db } from "../store/open-store.js";
+import type { MadeKind } from "../tasks/selection.js";
 import { addDays } from "../text/utc-day.js";
 import { type ConversationEmail, readConversations } from "./conversations.js";
 import { endOfDay } from "./date-range.js";
 import { openMailboxListing } from "./mail-lookup.js";
-import { Conversations, reasonsToReply, SELECTION_PERIODS } from "./open-emails.js";
+import { Conversations, reasonsToList, SELECTION_PERIODS } from "./open-emails.js";
 
 export interface UnansweredEmails {
   /** First and last day of the window (YYYY-MM-DD), or null if the mailbox has no dated email before the cutoff. */
@@ -20,26 +21,34 @@ export interface UnansweredEmail {
 }
 
 export interface ReplyWindow {
-  /** First day. Undefined for the seven days that end with the newest email. */
+  /** First day. Undefined for 7 days (`needs-reply`) or 14 (`waiting-for`) that end with the newest email. */
   readonly after?: string | undefined;
   /** Emails of this day and later ones are hidden. Undefined hides only those dated after today. */
   readonly before?: string | undefined;
 }
 
-/** Lists the emails in the window that nobody has answered before its end. */
-export function listUnanswered(db: Db, inbox: string, { after, before }: ReplyWindow): UnansweredEmails {
+/**
+ * Lists the emails in the window that nobody has answered before its end: received ones (`needs-reply`), or the owner's
+ * that ask for something (`waiting-for`).
+ */
+export function listUnanswered(
+  db: Db,
+  inbox: string,
+  kind: MadeKind,
+  { after, before }: ReplyWindow,
+): UnansweredEmails {
   // Some emails have a date in the future.
   const cutoff = before === undefined ? endOfDay(new Date().toISOString()) : `${before}T00:00:00Z`;
   const [newest] = openMailboxListing(db, inbox, cutoff).list(null, 1);
   const until = newest?.date?.slice(0, 10);
   if (until === undefined) return { window: null, emails: [] };
-  const from = after ?? addDays(until, 1 - SELECTION_PERIODS["needs-reply"].windowDays);
+  const from = after ?? addDays(until, 1 - SELECTION_PERIODS[kind].windowDays);
   const windowDays = Math.round((Date.parse(until) - Date.parse(from)) / 86_400_000) + 1;
   // Only later emails answer an email, so older ones are not read.
   const emails = readConversations(db, inbox, { after: from, before: endOfDay(until) });
-  const open = new Conversations(inbox, emails).open("needs-reply", { day: until, windowDays, replyDays: 0 });
+  const open = new Conversations(inbox, emails).open(kind, { day: until, windowDays, replyDays: 0 });
   return {
     window: { from, until },
-    emails: open.map(({ email }) => ({ email, reasons: reasonsToReply(inbox, email) })).reverse(),
+    emails: open.map(({ email }) => ({ email, reasons: reasonsToList(kind, inbox, email) })).reverse(),
   };
 }

@@ -5,7 +5,7 @@ import { MAIL, MARCUS, workFolder } from "../art-e.js";
 
 const { artE } = workFolder({ mail: MAIL });
 
-describe("art-e ask --needs-reply", () => {
+describe("art-e ask --needs-reply or --waiting-for", () => {
   let provider: FakeProvider | null = null;
 
   afterEach(async () => {
@@ -23,7 +23,7 @@ describe("art-e ask --needs-reply", () => {
     const { code, stdout, stderr } = await artE(["ask", MARCUS, "--needs-reply"]);
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^No API key is set .*: only the rule's reasons/)]);
     expect(stdout).toContain(
-      `Unanswered emails from 2002-02-05 to 2002-02-11 to ${MARCUS}, without newsletters and notices: 2`,
+      `Unanswered emails to ${MARCUS}, 2002-02-05 to 2002-02-11, without newsletters and notices: 2`,
     );
     expect(stdout.match(/^ {2}\d{4}-\d\d-\d\d {2}\S+ {2}.+\n {2}Rule: .+$/gm)).toEqual([
       "  2002-02-11  howard.mapes@kestrelplains.example  Heron\n  Rule: addressed to you and 2 others",
@@ -45,9 +45,34 @@ describe("art-e ask --needs-reply", () => {
     ];
     const { stdout } = await artE(line);
     const list = JSON.parse(stdout);
-    expect(list).toMatchObject({ inbox: MARCUS, window: { from: "2001-07-04", until: "2001-07-05" }, model: null });
+    expect(list).toMatchObject({
+      kind: "needs-reply",
+      inbox: MARCUS,
+      window: { from: "2001-07-04", until: "2001-07-05" },
+      model: null,
+    });
     expect(list.emails.map(({ subject }: { subject: string }) => subject)).toContain("Teller gate key");
     expect(list.total).toBe(list.emails.length);
+  });
+
+  it("lists the owner's emails that wait for an answer, and asks the model about them", async () => {
+    const line = ["ask", MARCUS, "--waiting-for", "--after", "2001-12-01"];
+    const variables = await modelThatRecords([{ number: 1, needs_reply: true, reason: "It sets a deadline." }]);
+    const { stdout } = await artE(line, variables);
+    expect(stdout).toContain(
+      [
+        `Unanswered emails from ${MARCUS} that ask for something, 2001-12-01 to 2002-02-11: 1`,
+        "",
+        "<19350630.1075840453674.JavaMail.demo@kestrel>",
+        "  2001-12-11  Ardmore renewal",
+        "  Rule: sent to dana.okafor@kestrelplains.example and 2 others, contains a request",
+        "  Model: needs a reply. It sets a deadline.",
+      ].join("\n"),
+    );
+    const [request] = provider?.requests ?? [];
+    const sent = JSON.stringify(request);
+    expect(sent).toContain("A person sent the following emails, and nobody has answered them.");
+    expect(sent).toContain(`need a reply to ${MARCUS}`);
   });
 
   it("says so if there is no email", async () => {
@@ -56,11 +81,15 @@ describe("art-e ask --needs-reply", () => {
     expect(none.stdout).toBe(`The mailbox of ${MARCUS} has no dated emails in this period.\n`);
     const answered = await artE(["ask", MARCUS, "--needs-reply", "--after", "2002-02-12"]);
     expect(answered.stdout).toBe(`No emails since 2002-02-12 need a reply from ${MARCUS}.\n`);
+    const waiting = await artE(["ask", MARCUS, "--waiting-for"]);
+    expect(waiting.stdout).toBe(`No emails since 2002-01-29 need a reply to ${MARCUS}.\n`);
   });
 
   it.each([
     [["--needs-reply", "How much?"], "--needs-reply cannot be combined with a question."],
-    [["How much?", "--after", "2001-01-01"], "--after requires --needs-reply."],
+    [["--waiting-for", "How much?"], "--waiting-for cannot be combined with a question."],
+    [["--needs-reply", "--waiting-for"], "--needs-reply and --waiting-for cannot be combined."],
+    [["How much?", "--after", "2001-01-01"], "--after requires --needs-reply or --waiting-for."],
     [[], "QUESTION is required."],
   ])("rejects the words %j", async (words, message) => {
     const { code, stderr } = await artE(["ask", "--inbox", MARCUS, ...words]);
