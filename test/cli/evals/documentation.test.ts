@@ -4,23 +4,13 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { FEATURES } from "../../../src/evals/features.js";
 import { TEMPLATES } from "../../../src/evals/templates.js";
 import { ROOT, workFolder } from "../art-e.js";
+import { documentedCommands, firstMissing } from "../documented-commands.js";
 
 const { artE, path } = workFolder();
 const read = (page: string) => readFileSync(join(ROOT, "docs", page), "utf8");
 const PAGE = read("evals.md");
 
-interface Typed {
-  readonly line: string;
-  /** Output lines shown on the page. `...` replaces the others. */
-  readonly shown: readonly string[];
-}
-
-const typed = [...PAGE.matchAll(/```console\n(.*?)```/gs)].flatMap(([, block = ""]) =>
-  block.split(/^\$ /m).flatMap((part): Typed[] => {
-    const [line = "", ...shown] = part.trimEnd().split("\n");
-    return line === "" ? [] : [{ line, shown: shown.filter((one) => one !== "" && one !== "...") }];
-  }),
-);
+const typed = documentedCommands(PAGE);
 
 /** The page shows two missed gates. */
 const GATES = /--fail-under/;
@@ -43,8 +33,7 @@ describe("the pages about evals", () => {
         code: GATES.test(line) ? 3 : 0,
         stderr: GATES.test(line) ? expect.stringContaining("missed 1 of 1 gates") : "",
       });
-      const printed = stdout.split("\n");
-      expect({ line, missing: shown.filter((one) => !printed.includes(one)) }).toEqual({ line, missing: [] });
+      expect({ line, missing: firstMissing(shown, stdout) }).toEqual({ line, missing: null });
     }
   });
 
