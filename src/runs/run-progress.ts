@@ -179,6 +179,9 @@ const MOST_FAILURES = 10;
 
 const PACE_TASKS = 50;
 
+/** Tasks whose scores are added before other work runs. */
+const TASKS_PER_TURN = 1_000;
+
 const MOST_STRETCHES = 60;
 
 /** The course of a training run in at most 60 points, each with the same number of episodes. */
@@ -271,22 +274,34 @@ class FinishedTasks {
     return { ...process, underWay, underWayCount: process.underWayCount - endedTasks };
   }
 
-  figures() {
+  /** Computes the figures, and lets other work run between tasks. */
+  async figures() {
     const { costUsd, judgeCostUsd, spentUsd, tokens, retries } = this;
     const endings: Partial<Record<Ending, number>> = {};
-    let failedTasks = 0;
-    for (const { task } of this.tasks.values()) {
-      const { ending } = task;
-      endings[ending] = (endings[ending] ?? 0) + 1;
-      if (isFailure(ending)) failedTasks++;
+    const failed: FailedTask[] = [];
+    const sums = new Map<string, { scorer: HeadlineScorer; taskId: TaskId; n: number; sum: number }>();
+    for await (const page of yieldBetween(chunk([...this.tasks.values()], TASKS_PER_TURN))) {
+      for (const { task, scores } of page) {
+        const { ending } = task;
+        endings[ending] = (endings[ending] ?? 0) + 1;
+        if (isFailure(ending)) failed.push(task);
+        for (const scorer of HEADLINE_SCORERS) {
+          const value = scores[scorer] ?? null;
+          if (value === null || !countsInScore(scorer, task)) continue;
+          const key = `${scorer} ${task.taskId}`;
+          const { n, sum } = sums.get(key) ?? { n: 0, sum: 0 };
+          sums.set(key, { scorer, taskId: task.taskId, n: n + 1, sum: sum + value });
+        }
+      }
     }
-    const headline = this.headline();
+    const found = headlineFrom([...sums.values()], failed);
+    const headline = found && { ...found, label: SCORES[found.scorer]?.label ?? found.scorer };
     const scoreOf = (line: FinishedTaskLine) =>
       headline === null ? null : (this.tasks.get(epochKey(line))?.scores[headline.scorer] ?? null);
     const withScore = (line: FinishedTaskLine) => ({ ...line, score: scoreOf(line) });
     return {
       doneTasks: this.tasks.size,
-      failedTasks,
+      failedTasks: failed.length,
       endings,
       headline,
       costUsd,
@@ -298,23 +313,6 @@ class FinishedTasks {
       failures: this.failures.map(withScore),
       episodes: this.course.points(),
     };
-  }
-
-  private headline(): RunProgress["headline"] {
-    const sums = new Map<string, { scorer: HeadlineScorer; taskId: TaskId; n: number; sum: number }>();
-    const failed: FailedTask[] = [];
-    for (const { task, scores } of this.tasks.values()) {
-      if (isFailure(task.ending)) failed.push(task);
-      for (const scorer of HEADLINE_SCORERS) {
-        const value = scores[scorer] ?? null;
-        if (value === null || !countsInScore(scorer, task)) continue;
-        const key = `${scorer} ${task.taskId}`;
-        const { n, sum } = sums.get(key) ?? { n: 0, sum: 0 };
-        sums.set(key, { scorer, taskId: task.taskId, n: n + 1, sum: sum + value });
-      }
-    }
-    const headline = headlineFrom([...sums.values()], failed);
-    return headline && { ...headline, label: SCORES[headline.scorer]?.label ?? headline.scorer };
   }
 }
 
@@ -340,7 +338,7 @@ class RunProgressReader {
   private readonly finished = new FinishedTasks();
   private position = 0;
   private version: string | null = null;
-  private figures: ReturnType<FinishedTasks["figures"]> | null = null;
+  private figures: Awaited<ReturnType<FinishedTasks["figures"]>> | null = null;
 
   constructor(
     private readonly db: Db,
@@ -353,7 +351,7 @@ class RunProgressReader {
    */
   async read(): Promise<boolean> {
     const version = dataVersion(this.db);
-    if (version === this.version) return false;
+    if (version === this.version && this.figures !== null) return false;
     this.version = version;
     for await (const page of yieldBetween(attemptsSavedAfter(this.db, this.runId, this.position))) {
       for (const attempt of page) {
@@ -362,6 +360,7 @@ class RunProgressReader {
         this.figures = null;
       }
     }
+    this.figures ??= await this.finished.figures();
     return true;
   }
 
@@ -372,8 +371,8 @@ class RunProgressReader {
   progress(process: RunProcessState | null): RunProgress {
     const { id, name, agentId, model, dataset, split, status, startedAt, completedAt, totalTasks, limits, settings } =
       getRun(this.db, this.runId);
-    this.figures ??= this.finished.figures();
     const { figures } = this;
+    if (figures === null) throw new Error("The progress is requested before the run was read.");
     const { costUsd, judgeCostUsd } = withUnfinished(this.db, id, figures);
     const remaining = totalTasks - figures.doneTasks;
     const isHeld = process !== null && holdOf(process, Date.now()) !== null;

@@ -419,7 +419,8 @@ export function resultsOfTask(db: Db, runId: string, taskId: TaskId): ResultInRu
       `SELECT runId, runName, agentId, model, startedAt, epoch, result FROM (
          SELECT r.id AS runId, r.name AS runName, r.agent_id AS agentId, r.model, r.started_at AS startedAt,
            r.rowid AS place, x.epoch, x.result
-         FROM runs r JOIN results x ON x.run_id = r.id AND x.task_id = @taskId AND x.superseded = 0
+         -- A cross join keeps its order. Otherwise, SQLite reads all results of all runs, in six times as long.
+         FROM runs r CROSS JOIN results x ON x.run_id = r.id AND x.task_id = @taskId AND x.superseded = 0
          WHERE (r.dataset_id, r.split) = (SELECT dataset_id, split FROM runs WHERE id = @runId)
          ORDER BY r.id = @runId DESC, r.started_at DESC, r.rowid DESC, x.epoch LIMIT ${MOST_RESULTS})
        ORDER BY startedAt DESC, place DESC, epoch`,

@@ -226,7 +226,8 @@ async function expectSameInApiAndLibrary({ db, folder }: Omit<TestDb, "close">, 
       query: { q: "", sort: "", limit: 50, offset: 0, with: [], ...query },
       signal: never,
     };
-    return JSON.parse(JSON.stringify(await route?.handle(request as never)));
+    const answer = await route?.handle(request as never);
+    return answer instanceof Response ? answer.json() : JSON.parse(JSON.stringify(answer));
   };
   expect(await answers("/api/runs/:id")).toMatchObject(expected);
   const [line] = (await answers("/api/runs")).runs;

@@ -32,10 +32,10 @@ type ReadList = <K extends keyof Readers>(list: K, query: Parameters<Readers[K]>
 
 const NO_LISTENER = { onTask: () => undefined, onTrace: () => undefined };
 
-/** Returns the data of a report as JSON text, which a large run makes many megabytes long. */
-async function reportJson(db: Db, { runs }: { readonly runs: readonly string[] }): Promise<string> {
+/** Returns the data of a report as JSON in UTF-8. For a large run, it has many megabytes. */
+async function reportJson(db: Db, { runs }: { readonly runs: readonly string[] }): Promise<Uint8Array<ArrayBuffer>> {
   const stored = await Promise.all(runs.map((run) => storedRun(db, getRun(db, run))));
-  return JSON.stringify(await collectReport(stored, NO_LISTENER, NEVER));
+  return new TextEncoder().encode(JSON.stringify(await collectReport(stored, NO_LISTENER, NEVER)));
 }
 
 async function tracesToLabel(db: Db, { limit, ...options }: LabelingOptions & { readonly limit: number }) {

@@ -115,8 +115,7 @@ export function runRoutes({ db, lists }: Pick<Services, "db" | "lists">): Route[
       response: z.strictObject({ head: z.looseObject({}), tasks: z.looseObject({}) }),
       async handle({ params, query }) {
         const runs = distinctRuns(db, [params.id, ...query.with]).map(({ id }) => id);
-        const text = await lists.read("report", { runs });
-        return new Response(text, { headers: { "content-type": "application/json" } });
+        return new Response(await lists.read("report", { runs }), { headers: { "content-type": "application/json" } });
       },
     }),
     defineRoute({
