@@ -157,9 +157,7 @@ export function mailboxAndWords(
     const isAddress = openMailboxes(db).addresses.length > 1 && openAddressBook(db).idOf(first.toLowerCase()) !== null;
     if (!isAddress) return { inbox: onlyMailbox(db), words: all };
   }
-  const inbox = resolveInbox(db, first);
-  if (words.length > 0) return { inbox, words };
-  throw new UserError("words_missing", `No words follow the mailbox ${inbox}.`, "Add the words after the mailbox.");
+  return { inbox: resolveInbox(db, first), words };
 }
 
 function unknown(db: Db, address: string, hint: string): UserError {

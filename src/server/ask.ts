@@ -50,6 +50,9 @@ export function ask(
 ): Promise<AnsweredQuestion> {
   return withStore(context.settings, async (db) => {
     const { inbox, words } = mailboxAndWords(db, options.mailbox, options.question);
+    if (words.length === 0) {
+      throw new UserError("question_missing", `No question follows the mailbox ${inbox}.`, "Add it after the mailbox.");
+    }
     const { agentId, chosen } = chooseAgent(options, context);
     const settings = newRunSettings(db, chosen, getAgent(db, agentId), context);
     for (const note of notesOnSent(settings)) context.note(note);

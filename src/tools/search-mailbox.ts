@@ -72,6 +72,9 @@ export function explainSearch(typed: TypedSearch, settings: AppSettings) {
   }
   return withStore(settings, async (db) => {
     const options = searchOptions(db, typed);
+    if (options.words.length === 0) {
+      throw new UserError("words_missing", "--explain requires words to search for.", "Add them after the mailbox.");
+    }
     const mailbox = openMailbox(db);
     const prepared = prepareQuery(bestArguments(options), "start", contextOf(db, options), mailbox);
     if (!prepared.ok) throw refused(prepared.error);

@@ -381,7 +381,7 @@ describe("a command's mailbox", () => {
     ["search", "search: WORDS is required."],
     [`search --inbox ${OWNER} --db one.db`, "search: WORDS is required."],
     ["ask", "ask: QUESTION is required."],
-    [`search ${OWNER} --db one.db`, `No words follow the mailbox ${OWNER}.`],
+    [`ask ${OWNER} --db one.db`, `No question follows the mailbox ${OWNER}.`],
     [`mcp ${OWNER} --inbox sam@y.example`, `MAILBOX (${OWNER}) and --inbox (sam@y.example) differ.`],
     ["search gas contract --db two.db", "MAILBOX is required, because two.db has 2 mailboxes."],
     ["search nobody@x.example annex --db one.db", "No mail in one.db is from or to nobody@x.example."],

@@ -10,7 +10,9 @@ const ORDERS = ["best", "newest"] as const;
 export const searchCommand = defineCommand(
   z.object({
     mailbox: optionalMailbox,
-    words: z.array(text).meta({ description: "Words to search for, or an entire question" }),
+    words: z
+      .array(text)
+      .meta({ description: "Words to search for, or an entire question. A mailbox alone lists its newest emails" }),
     limit: wholeNumber(1, 50).default(10).meta({ description: "Number of emails, from 1 to 50", alias: "l" }),
     order: oneOf(ORDERS)
       .default("best")

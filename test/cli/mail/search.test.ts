@@ -61,6 +61,22 @@ describe("art-e search and show", () => {
       expect(emails[0].snippet).toMatch(/Merriwell/);
     });
 
+    it("lists the newest emails of a mailbox without words, in either order, but explains no scores", async () => {
+      const dates = async (flags: string) => {
+        const { emails } = JSON.parse(
+          (await artE(`search ${MARCUS} -l 50 --before 2001-03-01 ${flags} --json`)).stdout,
+        );
+        return (emails as Hit[]).map(({ date }) => date);
+      };
+      const newest = await dates("");
+      expect(newest).toHaveLength(50);
+      expect(newest).toEqual([...newest].sort().reverse());
+      expect(newest[0]).toMatch(/^2001-02/);
+      expect(await dates("--order newest")).toEqual(newest);
+      const { code, stderr } = await artE(`search ${MARCUS} --explain`);
+      expect([code, stderr]).toEqual([2, expect.stringContaining("--explain requires words to search for.")]);
+    });
+
     it("rejects --explain if the emails are sorted by date", async () => {
       const { code, stderr } = await artE(`search ${MARCUS} quantity --order newest --explain`);
       expect([code, stderr]).toEqual([2, expect.stringContaining("--explain cannot be combined with --order newest")]);
