@@ -28,12 +28,13 @@ export function firstMissing(shown: readonly string[], printed: string): string 
   return null;
 }
 
-/** A line without ids and times, which differ in every run. If it has any, the spaces around them do not count. */
+/** A line without ids, times and the widths of columns, which differ in every run. If it has any, spaces do not count. */
 function withoutChance(line: string): string {
   const changed = line
     .replace(/run_\d{8}-\d{6}_[0-9a-f]{6}/g, "RUN")
     .replace(/trace_[0-9a-f]{8}-[0-9a-f-]{27}/g, "TRACE")
     .replace(/\b\d+(\.\d+)? (ms|s|MB)\b/g, "N $2")
-    .replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, "TIME");
+    .replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, "TIME")
+    .replace(/─+/g, "─");
   return changed === line ? line.trimEnd() : changed.replace(/ +/g, " ").trim();
 }
