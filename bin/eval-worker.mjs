@@ -82,8 +82,16 @@ const PROCESS = [
 
 const MAX_TEXT = 500;
 const text = (value) => String(value ?? "").slice(0, MAX_TEXT);
-const describe = (error) =>
-  text(error instanceof Error ? `${error.name}: ${error.message}`.replaceAll(FILE, "the file") : error);
+
+/** Returns the text of a thrown value. Never throws, whatever the value is. */
+function describe(error) {
+  try {
+    const message = error instanceof Error ? `${error.name}: ${error.message}`.replaceAll(FILE, "the file") : error;
+    return text(message) || `it threw ${typeof error}`;
+  } catch {
+    return "it threw a value that cannot be read";
+  }
+}
 
 const now = performance.now.bind(performance);
 // A promise that never settles must not end the process before the parent has measured its time.

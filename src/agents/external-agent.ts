@@ -1,6 +1,7 @@
 // External agents: a person, a server with the playground API, a program (command agent), an OpenAI-compatible endpoint
 // or a function of the calling program. Each takes the place of the agent loop. Everything around it stays the same.
 import { basename } from "node:path";
+import { noteEachOnce } from "../models/call-cost.js";
 import { NO_KEY } from "../models/endpoint.js";
 import type { PriceOf } from "../models/model.js";
 import { parseModelName } from "../models/model-names.js";
@@ -161,6 +162,7 @@ export async function openExternalAgent(
     const { withAgentRetry } = await import("./external-agent/agent-retries.js");
     return { backend: withAgentRetry(run.model, backend, throttle), close: async () => {} };
   };
+  const charging = { priceOf, noteAll: noteEachOnce((text) => note(`${run.agentId}: ${text}`)) };
   switch (agent.kind) {
     case "human": {
       if (openPerson === undefined) throw new Error("a person can answer only from the command line");
@@ -175,7 +177,7 @@ export async function openExternalAgent(
       const onStderr = settings.agentStderr ?? (() => {});
       const programs = new AgentProcesses({ argv: agent.argv, env: definedIn(env) }, onStderr, secretsOf(env));
       const toolsFor = offeredTools(db, resources);
-      const backend = await openCommandAgent({ programs, toolsFor, version: programVersion(), priceOf });
+      const backend = await openCommandAgent({ programs, toolsFor, version: programVersion(), ...charging });
       return {
         backend,
         async close() {
@@ -187,7 +189,7 @@ export async function openExternalAgent(
     case "function": {
       if (options.agentFunction === undefined) throw functionMissing(agent.name);
       const { functionAgent } = await import("./external-agent/function-agent.js");
-      const backend = functionAgent({ ...options.agentFunction, toolsFor: offeredTools(db, resources), priceOf });
+      const backend = functionAgent({ ...options.agentFunction, toolsFor: offeredTools(db, resources), ...charging });
       return { backend, close: async () => {} };
     }
     case "api": {
@@ -216,7 +218,7 @@ export async function openExternalAgent(
         timeoutMs: run.taskTimeoutMs,
         extras: openExtras(run, options, env),
       };
-      return retried(endpointAgent({ name: run.agentId, endpoint, priceOf, note }));
+      return retried(endpointAgent({ name: run.agentId, endpoint, ...charging }));
     }
   }
 }

@@ -39,8 +39,8 @@ export function requirePriced(priceOf: PriceOf, flag: string, model: string, hin
 }
 
 /**
- * Fraction of the known price below which a reported cost is not used, and of the estimated input below which reported
- * tokens are not used. Discounts, credits and errors of the estimate are smaller.
+ * Fraction of the known price below which a reported cost is not used, and of the estimated tokens below which reported
+ * ones are not used. Discounts, credits and errors of the estimate are smaller.
  */
 const LOWEST_FRACTION = 0.01;
 
@@ -75,9 +75,9 @@ export function chargeOf(
   const notes: string[] = [];
   let usage = reported;
   const estimatedPrice = () => (estimated === null ? null : priceOf(estimated));
-  const fewestTokens = (estimated?.inputTokens ?? 0) * LOWEST_FRACTION;
-  if (usage !== null && usage.inputTokens < fewestTokens && estimatedPrice() !== 0) {
-    notes.push("reports less than 1% of the estimated input tokens for one reply. Its tokens count as unknown");
+  const missing = usage === null || estimated === null ? null : missingTokens(usage, estimated);
+  if (missing !== null && estimatedPrice() !== 0) {
+    notes.push(`reports less than 1% of the estimated ${missing} tokens for one reply. Its tokens count as unknown`);
     usage = null;
   }
   if (usage !== null && usage.cachedInputTokens > usage.inputTokens) {
@@ -90,6 +90,12 @@ export function chargeOf(
     return { usage, costUsd: known, notes };
   }
   return { usage, costUsd: costUsd === undefined ? known : costUsd, notes };
+}
+
+/** Returns which tokens were reported far below the estimate. A short reply has so few that they are not compared. */
+function missingTokens(usage: Usage, estimated: Usage): "input" | "output" | null {
+  if (usage.inputTokens < estimated.inputTokens * LOWEST_FRACTION) return "input";
+  return usage.outputTokens < Math.floor(estimated.outputTokens * LOWEST_FRACTION) ? "output" : null;
 }
 
 /** Maximum number of notes, because each reply of a server might cause a new one. */

@@ -23,6 +23,15 @@ export const usageSchema = z.object({
 
 export type Usage = z.output<typeof usageSchema>;
 
+/** Tokens that no reply has: ten times any model's largest context window. */
+export const MAX_TOKENS = 100_000_000;
+
+/** More tokens than any answer of an agent uses, and so few that a run's totals remain safe integers. */
+export const MAX_ANSWER_TOKENS = 1_000_000_000_000;
+
+/** US dollars that no reply costs, nor an answer of an agent. */
+export const MAX_COST_USD = 10_000;
+
 export const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
 
 /** Tokens and US dollars billed for a failed HTTP attempt. */

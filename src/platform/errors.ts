@@ -21,8 +21,16 @@ export class UserError extends Error {
   }
 }
 
+/** Returns the message of a thrown value. User code can throw anything, including values that cannot be read. */
+export function messageOf(thrown: unknown): string {
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown);
+  } catch {
+    return "an error without a message";
+  }
+}
+
 /** The reason in an error's message, without the code, system call and path that Node adds to errors of files. */
 export function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return message.replace(/^E[A-Z0-9]+: (.+?), \w+(?: .*)?$/s, "$1");
+  return messageOf(error).replace(/^E[A-Z0-9]+: (.+?), \w+(?: .*)?$/s, "$1");
 }

@@ -50,6 +50,29 @@ export function isShallow(value: unknown): boolean {
   return false;
 }
 
+/**
+ * Returns how many of `left` characters remain after a value as JSON, approximately, or a negative number. Stops at the
+ * limit, also for a cycle and for an object that is used so often that its JSON would be endless.
+ */
+export function charsLeft(value: unknown, left: number): number {
+  const open: unknown[] = [value];
+  let remaining = left;
+  while (open.length > 0 && remaining >= 0) {
+    const item = open.pop();
+    remaining -= typeof item === "string" ? item.length + 2 : CHARS_PER_VALUE;
+    if (typeof item !== "object" || item === null) continue;
+    // The number of items is checked first, because listing them takes time, too.
+    const items = ArrayBuffer.isView(item) ? item.byteLength : Array.isArray(item) ? item.length : 0;
+    if (items * CHARS_PER_VALUE > remaining) return -1;
+    if (!Array.isArray(item)) for (const key of Object.keys(item)) remaining -= key.length;
+    for (const inner of Array.isArray(item) ? item : Object.values(item)) open.push(inner);
+  }
+  return remaining;
+}
+
+/** Numbers and brackets, with their separators. More than most have, because each takes time to check. */
+const CHARS_PER_VALUE = 10;
+
 /** Maximum number of characters to scan, because each brace can require a scan of the rest of the text. */
 const MAX_SCANNED = 16_000_000;
 

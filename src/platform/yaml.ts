@@ -22,25 +22,47 @@ export class YamlError extends Error {
   }
 }
 
+/** Tags of plain data. Others make objects whose content would be lost, such as sets and dates. */
+const PLAIN_TAGS = /^(?:!|tag:yaml\.org,2002:(?:bool|float|int|map|null|seq|str))$/;
+
+/** Returns the parser's message as the end of a sentence. */
+function reasonOf({ message }: Error): string {
+  if (/call stack/.test(message)) return "is nested too deeply";
+  if (/multiple documents/.test(message)) return "contains several documents, expected one";
+  return message.replace(/\s+/g, " ").replace(/\.$/, "");
+}
+
 /** Parses one YAML document. Throws a YamlError for bad syntax, a duplicate key, anchors and aliases. */
 export function readYamlDocument(text: string): YamlDocument {
   const lines = new LineCounter();
   const lineAt = (offset: number | undefined) => (offset === undefined ? undefined : lines.linePos(offset).line);
   let document: ReturnType<typeof parseDocument>;
   try {
-    document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true, merge: false });
+    // Its own check for unique keys takes quadratic time.
+    document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false, merge: false });
   } catch (cause) {
-    const why = cause instanceof RangeError ? "is nested too deeply" : (cause as Error).message;
-    throw new YamlError(why, undefined, { cause });
+    throw new YamlError(reasonOf(cause as Error), undefined, { cause });
   }
   const [wrong] = [...document.errors, ...document.warnings];
-  if (wrong !== undefined) {
-    throw new YamlError(wrong.message.replace(/\s+/g, " ").replace(/\.$/, ""), lineAt(wrong.pos[0]));
-  }
+  if (wrong !== undefined) throw new YamlError(reasonOf(wrong), lineAt(wrong.pos[0]));
   visit(document, {
     Node(_, node) {
+      const line = lineAt(node.range?.[0]);
       if (isAlias(node) || ("anchor" in node && node.anchor !== undefined)) {
-        throw new YamlError("has an anchor or an alias, which are not supported", lineAt(node.range?.[0]));
+        throw new YamlError("has an anchor or an alias, which are not supported", line);
+      }
+      if (node.tag !== undefined && !PLAIN_TAGS.test(node.tag)) {
+        throw new YamlError(`has the tag ${node.tag}, which is not supported`, line);
+      }
+      if (!isMap(node)) return;
+      const keys = new Set<string>();
+      for (const { key } of node.items) {
+        const name = String(key);
+        const at = isNode(key) ? lineAt(key.range?.[0]) : line;
+        if (keys.has(name)) throw new YamlError(`has the key ${name.slice(0, 100)} twice`, at);
+        // Schemas ignore it, because it is not a usual property of an object.
+        if (name === "__proto__") throw new YamlError("has the key __proto__, which is not supported", at);
+        keys.add(name);
       }
     },
   });

@@ -128,7 +128,7 @@ export async function checkQuestions(
   tasks: readonly unknown[],
   signal: AbortSignal,
 ): Promise<Pick<QuestionSet, "split" | "questions">> {
-  const rows = tasks.map((value, i) => ({ where: `task ${i}`, value }));
+  const rows = Array.from(tasks, (value, i) => ({ where: `task ${i}`, value }));
   const checked = await validateQuestions(rows, { name: "tasks", wanted: undefined, unmarked: DEFAULT_SPLIT }, signal);
   if (checked.questions.length === tasks.length) return checked;
   throw new UserError("split_mixed", "The tasks belong to both splits, test and train.", "Run each split separately.");

@@ -15,8 +15,11 @@ export const utcDay = z.string().transform((text, issues): string => {
   const [, date = "", time, , hours, minutes = "00"] = DATE_TIME.exec(text.trim()) ?? [];
   const zone = hours === undefined ? "Z" : `${hours}:${minutes}`;
   const at = new Date(time === undefined ? `${date}T00:00Z` : `${date}T${time}${zone}`);
-  if (z.iso.date().safeParse(date).success && !Number.isNaN(at.getTime())) return at.toISOString().slice(0, 10);
-  issues.addIssue({ code: "custom", message: date === "" ? EXPECTED : "is not a calendar date or time" });
+  const isDate = z.iso.date().safeParse(date).success && !Number.isNaN(at.getTime());
+  const isFourDigits = isDate && at.getUTCFullYear() >= 0 && at.getUTCFullYear() <= 9999;
+  if (isFourDigits) return at.toISOString().slice(0, 10);
+  const problem = isDate ? "is outside of the years 0000 to 9999 in UTC" : "is not a calendar date or time";
+  issues.addIssue({ code: "custom", message: date === "" ? EXPECTED : problem });
   return z.NEVER;
 });
 

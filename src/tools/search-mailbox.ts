@@ -7,7 +7,7 @@ import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { NEVER } from "../platform/deadline.js";
 import { UserError } from "../platform/errors.js";
-import type { JsonValue } from "../platform/json.js";
+import { firstIssue, type JsonValue } from "../platform/json.js";
 import { type Db, withStore } from "../store/open-store.js";
 import {
   emailSearch,
@@ -113,7 +113,7 @@ export async function searchIn(db: Db, options: SearchOptions): Promise<JsonValu
 function parse<T>(schema: z.ZodType<T>, args: object): T {
   const parsed = schema.safeParse(args);
   if (parsed.success) return parsed.data;
-  throw refused(parsed.error.issues[0]?.message ?? "the search is invalid");
+  throw refused(firstIssue(parsed.error));
 }
 
 function refused(why: string): UserError {

@@ -41,7 +41,7 @@ describe("an endpoint agent", () => {
       name: "my-agent",
       endpoint: { apiKey: "test-key", baseUrl: `${server.url}/v1`, timeoutMs: 20_000 },
       priceOf: ({ inputTokens }) => inputTokens / 1_000,
-      note: (text) => void notes.push(text),
+      noteAll: (texts) => void notes.push(...texts),
     });
     const done = await agent.answer(TASK, transcript).catch((error: unknown) => error);
     return { done, transcript, seen: server.seen };
@@ -169,7 +169,13 @@ describe("a subprocess agent", () => {
       },
     };
     const tools = singleInboxTools(demo.db, { mailbox: openMailbox(demo.db) });
-    open = await openCommandAgent({ programs, toolsFor: () => tools, version: "0", priceOf: () => 0.5 });
+    open = await openCommandAgent({
+      programs,
+      toolsFor: () => tools,
+      version: "0",
+      priceOf: () => 0.5,
+      noteAll: () => {},
+    });
     const transcript: Transcript = { messages: [], toolCalls: [], turns: [] };
     const task: AgentTask = {
       id: 1,

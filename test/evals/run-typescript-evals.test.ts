@@ -89,6 +89,8 @@ describe("runTypescriptEval", () => {
       ["returns a number", "return 1;", "TypeError: it returned number, expected {score, reason}"],
       ["returns nothing", "return;", "TypeError: it returned undefined, expected {score, reason}"],
       ["throws", "throw new RangeError('no');", "RangeError: no"],
+      ["throws nothing", "throw undefined;", "it threw undefined"],
+      ["throws an object without a prototype", "throw Object.create(null);", "it threw a value that cannot be read"],
       ["ends the process", "process.exit(3);", "its process exited with code 3"],
       ["loops", "for (;;);", "it took more than 5 s"],
       ["never answers", "await new Promise(() => {});", "it took more than 5 s"],

@@ -10,6 +10,7 @@ import { importMail } from "../../src/library/import-mail.js";
 import { loadTasks } from "../../src/library/load-tasks.js";
 import { fetchTrace, openDatabase } from "../../src/library/open-database.js";
 import type { Question, Trace } from "../../src/library/published-types.js";
+import type { JsonValue } from "../../src/platform/json-value.js";
 import { MAIL, QUESTIONS, ROOT, startProgram, workFolder } from "../cli/art-e.js";
 
 /** Agents, scorers and questions that a program passes to the library. */
@@ -32,6 +33,22 @@ const tracesOf = async (runId: string): Promise<Trace[]> => {
   database.close();
   return traces;
 };
+
+const never = (): never => {
+  throw new Error("cannot be read");
+};
+
+/** A value that throws for every question about it. */
+const unreadable = () => new Proxy({}, { getPrototypeOf: never, get: never });
+
+/** An object whose JSON doubles with each level, without taking memory. */
+const branching = (levels: number) => {
+  let value: JsonValue = "x";
+  for (let i = 0; i < levels; i++) value = [value, value];
+  return value;
+};
+
+const nested = (levels: number): JsonValue => (levels === 0 ? "x" : [nested(levels - 1)]);
 
 describe("an agent function", () => {
   it("receives the question, its mailbox and its tools, and the trace contains every call", async () => {
@@ -104,6 +121,60 @@ describe("an agent function", () => {
       "model_error",
       "its name exceeds",
     ],
+    ...(
+      [
+        ["an object", { value: { a: 1 } }, "[object Object]"],
+        ["a BigInt", { value: 5n }, "5"],
+        ["undefined", { value: undefined }, "undefined"],
+        ["unreadable", { get: never }, "an error without a message"],
+      ] as const
+    ).map(
+      ([message, property, shown]) =>
+        [
+          `throws an error whose message is ${message}`,
+          async () => {
+            throw Object.defineProperty(new Error("x"), "message", property);
+          },
+          "model_error",
+          shown,
+        ] as const,
+    ),
+    [
+      "throws a proxy that cannot be read",
+      async () => Promise.reject(unreadable()),
+      "model_error",
+      "an error without a message",
+    ],
+    [
+      "reports a call of 10^308 ms",
+      async () => ({ answer: "x", turns: [{ content: "a", latencyMs: 1e308 }, { content: "b" }] }),
+      "model_error",
+      "turns.0.latencyMs: Too big",
+    ],
+    [
+      "reports a cost whose sum would be infinite",
+      async () => ({ answer: "x", costUsd: 1e308 }),
+      "model_error",
+      "costUsd: Too big",
+    ],
+    [
+      "reports tokens that are not a number",
+      async () => ({ answer: "x", usage: { inputTokens: Number.NaN, outputTokens: 1 } }),
+      "model_error",
+      "usage.inputTokens: Invalid input: expected number, received NaN",
+    ],
+    [
+      "reports a call with a million copies of one argument",
+      async () => ({ answer: "x", turns: [{ toolCalls: [{ name: "a", arguments: branching(40) }] }] }),
+      "model_error",
+      "turns.0.toolCalls.0.arguments: expected at most 20000000 characters",
+    ],
+    [
+      "reports texts of 30 million characters",
+      async () => ({ answer: "x", turns: Array(30).fill({ content: "x".repeat(1_000_000) }) }),
+      "model_error",
+      "turns: expected at most 20000000 characters",
+    ],
   ] as const)("fails only the current task if it %s", async (_, broken, ending, error) => {
     const agent: AgentFunction = async (task) => (task.id === tasks[0]?.id ? broken(task) : "$40");
     const results = await run(agent as AgentFunction);
@@ -140,7 +211,9 @@ describe("an agent function", () => {
   it.each([
     ["a BigInt", { query: 1n }, "its arguments are not JSON"],
     ["a cycle", cycle, "its arguments are not JSON"],
-    ["an argument of two million characters", { query: "x".repeat(2_000_000) }, "its arguments exceed"],
+    ["an argument of two million characters", { query: "x".repeat(2_000_000) }, "they exceed 1000000 characters"],
+    ["a million copies of one argument", { query: branching(30) }, "they exceed 1000000 characters"],
+    ["an argument of 200 levels", { query: nested(200) }, "they are nested more than 100 levels deep"],
   ])("fails only the current task if it passes %s to a tool", async (_, args, message) => {
     const agent: AgentFunction = async ({ id, callTool }) => {
       if (id === tasks[0]?.id) await callTool("email_search", args as never);
@@ -176,6 +249,25 @@ describe("an agent function", () => {
   it("runs out of turns if it returns no answer", async () => {
     const results = await run(async () => ({ answer: null }), {}, tasks.slice(0, 1));
     expect(results.endings).toEqual({ out_of_turns: 1 });
+  });
+
+  it.each([
+    ["an object", { name: { a: 1 } }, "agent"],
+    ["a text with an escape sequence", { name: "a\x1b[31mb" }, "a\u241b[31mb"],
+    ["a text of a million characters", { name: "z".repeat(1_000_000) }, "z".repeat(100)],
+  ])("can have %s as its name", async (_, { name }, agentId) => {
+    const agent: AgentFunction = Object.defineProperty(async () => "x", "name", { value: name });
+    expect(await run(agent, {}, tasks.slice(0, 1))).toMatchObject({ agentId, completedTasks: 1 });
+  });
+
+  it("reports more cached tokens than input tokens, which a note says are not believed", async () => {
+    const notes: string[] = [];
+    const usage = { inputTokens: 1_000_000, outputTokens: 0, cachedInputTokens: 2_000_000 };
+    const options = { price: { input: 2, output: 8, cached: 0.1 }, onNote: (note: string) => void notes.push(note) };
+    expect(await run(async () => ({ answer: "x", usage }), options)).toMatchObject({ costUsd: 6 });
+    expect(await run(async () => ({ answer: "x", turns: [{ usage }] }), options)).toMatchObject({ costUsd: 6 });
+    const note = "agent: reports more cached tokens than input tokens for one reply. Its input counts as not cached";
+    expect(notes).toEqual([note, note]);
   });
 
   it("reports tokens, which the price and the limits count", async () => {
@@ -378,7 +470,14 @@ describe("invalid calls", () => {
     await expect(searching({ cutoff: "2000-13-45" })).rejects.toMatchObject({
       message: "cutoff: expected a date, YYYY-MM-DD.",
     });
+    await expect(database.search(tasks[0]?.inbox_address ?? "", "dues ".repeat(10_000))).rejects.toMatchObject({
+      message: "query: expected at most 10000 characters",
+    });
     database.close();
+  });
+
+  it("cause an error from importMail for a path with a NUL", async () => {
+    await expect(importMail("a\0b", { db: path("other.db") })).rejects.toMatchObject({ code: "source_unreadable" });
   });
 
   it("start no run if the output cannot be written", async () => {
@@ -513,6 +612,20 @@ describe("a function scorer", () => {
     expect(await failureOf(() => 1e308)).toEqual([3, { value: null, explanation, failed: true }]);
   });
 
+  it.each([
+    ["whose message is an object", () => Object.assign(new Error("x"), { message: { a: 1 } }), "[object Object]"],
+    ["whose message is a BigInt", () => Object.assign(new Error("x"), { message: 5n }), "5"],
+    ["that cannot be read", unreadable, "an error without a message"],
+    ["with a message of 20,000 characters", () => new Error(`${"x".repeat(9_999)}😀`.repeat(2)), "x".repeat(9_999)],
+  ])("fails if it throws an error %s", async (_, thrown, explanation) => {
+    const score = () => {
+      throw thrown();
+    };
+    const { runId } = await run("baseline", { scorers: [{ name: "broken", score }] }, tasks.slice(0, 1));
+    const [trace] = await tracesOf(runId);
+    expect(trace?.scores["function:broken"]).toEqual({ value: null, explanation, failed: true });
+  });
+
   it("fails after the task timeout if it never ends", async () => {
     const failure = { value: null, explanation: "not finished after 0.5 s", failed: true };
     expect(await failureOf(() => new Promise(() => {}), { taskTimeout: 0.5 })).toEqual([3, failure]);
@@ -588,6 +701,7 @@ describe("options", () => {
     ["no tasks", [], /does not contain questions/],
     ["a task without an answer", [{ id: 1, question: "?" }], /task 0/],
     ["two tasks with one id", [0, 0], /1/],
+    ["a list with a gap", new Array(1), /task 0, .*expected object/],
   ])("cause an error if the tasks are %s", async (_, list, message) => {
     const questions = list.map((item) => (typeof item === "number" ? tasks[item] : item));
     await expect(run("baseline", {}, questions as never)).rejects.toThrow(message);

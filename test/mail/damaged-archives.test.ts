@@ -79,6 +79,12 @@ describe("a zip archive with a damaged entry", () => {
     ]);
   });
 
+  it("lists an entry with content whose name is that of a folder", async () => {
+    const { emails, bad } = await read("mail.zip", Buffer.from(zipSync({ a: {}, "2.eml/": strToU8(email(2)) })));
+    expect(emails).toEqual([]);
+    expect(bad).toEqual([{ where: "mail.zip entry 2.eml/", reason: "it is a folder with content" }]);
+  });
+
   it("reports an end that states fewer entries than there are", async () => {
     const zip = zipWith(6, () => undefined);
     expect(zip.indexOf(CENTRAL)).toBeGreaterThan(0);

@@ -112,9 +112,19 @@ describe("chargeOf", () => {
     expect(chargeOf({ usage: zero }, priceOf, estimated)).toEqual(unused);
     expect(chargeOf({ usage: { ...zero, inputTokens: 49 } }, priceOf, estimated)).toEqual(unused);
     expect(chargeOf({ usage: null, costUsd: 0 }, priceOf, estimated)).toMatchObject({ usage: null, costUsd: null });
-    const few = { ...zero, inputTokens: 50 };
+    const few = { ...zero, inputTokens: 50, outputTokens: 1 };
     expect(chargeOf({ usage: few }, priceOf, estimated)).toEqual({ usage: few, costUsd: priceOf(few), notes: [] });
     expect(chargeOf({ usage: zero }, () => 0, estimated)).toEqual({ usage: zero, costUsd: 0, notes: [] });
+  });
+
+  test("does not use tokens of a server that does not count a long reply, but those of an empty reply", () => {
+    const free = { inputTokens: 5_000, outputTokens: 0, cachedInputTokens: 0 };
+    expect(chargeOf({ usage: free }, priceOf, { ...free, outputTokens: 400 })).toEqual({
+      usage: null,
+      costUsd: null,
+      notes: [expect.stringContaining("estimated output tokens")],
+    });
+    expect(chargeOf({ usage: free }, priceOf, { ...free, outputTokens: 99 })).toMatchObject({ usage: free, notes: [] });
   });
 
   test("decides the cost and the notes of a model's replies and of its billed failures", async () => {

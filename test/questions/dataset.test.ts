@@ -442,6 +442,14 @@ describe("loadQuestionFile", () => {
       expect(set.questions.map((question) => question.query_date)).toEqual([day]);
     });
 
+    it.each(["9999-12-31T23:30:00-01:00", "0000-01-01T00:30:00+01:00"])(
+      "rejects the time %s, whose date in UTC has no year of four digits",
+      async (query_date) => {
+        const loading = load(await file("x.jsonl", jsonl([{ ...questionRows(1)[0], query_date }])));
+        await expect(loading).rejects.toThrow('field "query_date": is outside of the years 0000 to 9999 in UTC');
+      },
+    );
+
     it("lower-cases addresses and drops unknown columns", async () => {
       const row = {
         ...rows[0],

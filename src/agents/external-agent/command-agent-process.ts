@@ -2,14 +2,12 @@
 import { StringDecoder } from "node:string_decoder";
 import { z } from "zod";
 import { ModelError, type ModelErrorKind } from "../../models/model.js";
+import { MAX_ANSWER_TOKENS, MAX_COST_USD } from "../../models/usage.js";
 import { firstIssue, type JsonObject, parseJsonOrNull } from "../../platform/json.js";
 import { lastOf, type ProgramStart, type SupervisedProcess, startSupervised } from "../../platform/processes.js";
 import { redact } from "../../platform/secrets.js";
 
-/** More than any answer uses, and small enough that a run's totals remain safe integers. */
-const MAX_TOKENS = 1e12;
-
-const tokens = z.number().int().nonnegative().max(MAX_TOKENS);
+const tokens = z.number().int().nonnegative().max(MAX_ANSWER_TOKENS);
 
 const replySchema = z.object({
   id: z.union([z.string(), z.number()]).transform(String),
@@ -24,7 +22,7 @@ const replySchema = z.object({
       reasoning_tokens: tokens.nullish(),
     })
     .nullish(),
-  cost_usd: z.number().nonnegative().nullish(),
+  cost_usd: z.number().nonnegative().max(MAX_COST_USD).nullish(),
   /** Intermediate messages for the trace. */
   trace: z
     .array(

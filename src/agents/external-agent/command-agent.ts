@@ -2,21 +2,20 @@
 import { randomBytes } from "node:crypto";
 import { ModelError } from "../../models/model.js";
 import { scrub } from "../../models/provider-errors.js";
-import { reasoningUsage, type Usage } from "../../models/usage.js";
+import { reasoningUsage } from "../../models/usage.js";
 import { listenMcp, type MailOffer, type McpListener, mailServer } from "../../tools/mcp-server.js";
 import type { Tool, ToolContext } from "../../tools/tool.js";
 import type { AgentBackend, AgentTask } from "../agent-backend.js";
 import { callTool } from "../agent-loop.js";
 import { rolloutOf, type Transcript } from "../rollout.js";
 import type { AgentProcesses, ProgramReply } from "./command-agent-process.js";
-import { recordExchange } from "./record-exchange.js";
+import { type Charging, recordExchange } from "./record-exchange.js";
 
-interface CommandAgent {
+interface CommandAgent extends Charging {
   readonly programs: Pick<AgentProcesses, "ask">;
   /** Returns tools whose call context binds them to the task's mailbox and machine. */
   toolsFor(context: ToolContext): readonly Tool[];
   readonly version: string;
-  priceOf(usage: Usage): number | null;
 }
 
 export interface OpenCommandAgent extends AgentBackend {
@@ -99,7 +98,7 @@ function takeDown(
   reply: ProgramReply,
   transcript: Transcript,
   began: Parameters<typeof recordExchange>[2],
-  { priceOf }: CommandAgent,
+  charging: Charging,
 ): void {
   for (const { role, content, name } of reply.trace ?? []) {
     if (role === "assistant") transcript.messages.push({ role, content, toolCalls: [] });
@@ -118,6 +117,6 @@ function takeDown(
     transcript,
     { answer: reply.answer ?? "", usage, costUsd: reply.cost_usd ?? undefined },
     began,
-    priceOf,
+    charging,
   );
 }

@@ -1,6 +1,6 @@
 // An external agent behind an OpenAI-compatible endpoint: one chat completion request per question.
 import { completeChat } from "../../models/agent-requests.js";
-import { chargeOf, noteEachOnce } from "../../models/call-cost.js";
+import { chargeOf } from "../../models/call-cost.js";
 import { chatUrl, type Endpoint, secretsOf } from "../../models/endpoint.js";
 import { withBilled } from "../../models/http-attempt.js";
 import { ModelError } from "../../models/model.js";
@@ -12,24 +12,21 @@ import { redact } from "../../platform/secrets.js";
 import { type AgentBackend, type AgentTask, mailboxOf } from "../agent-backend.js";
 import { readAnswer } from "../rollout/answer-text.js";
 import { refusalReason, rolloutOf } from "../rollout.js";
+import type { Charging } from "./record-exchange.js";
 
 /** An agent that an OpenAI-compatible server offers as a model. It runs its own tools. */
-interface EndpointAgent {
+interface EndpointAgent extends Charging {
   readonly name: string;
   readonly endpoint: Endpoint;
-  priceOf(usage: Usage): number | null;
-  /** Receives notes about truncated answers and implausible costs, each once. */
-  readonly note: (text: string) => void;
 }
 
 /**
  * Sends one chat completion request per question. The system message and `metadata` contain the mailbox and day, and
  * the user message is the question. The answer is the reply's text, or the `{"answer", "sources"}` JSON in it.
  */
-export function endpointAgent({ name, endpoint, priceOf, note }: EndpointAgent): AgentBackend {
+export function endpointAgent({ name, endpoint, priceOf, noteAll }: EndpointAgent): AgentBackend {
   const url = chatUrl(endpoint);
   const { extras = NO_EXTRAS } = endpoint;
-  const noteAll = noteEachOnce((text) => note(`${name}: ${text}`));
   return {
     async answer(task, transcript) {
       const { signal } = task.context;

@@ -2,56 +2,57 @@
 import { z } from "zod";
 import { ModelError } from "../../models/model.js";
 import { scrub } from "../../models/provider-errors.js";
-import type { Usage } from "../../models/usage.js";
 import { untilAborted } from "../../platform/deadline.js";
+import { messageOf } from "../../platform/errors.js";
+import { firstIssue, isShallow, MAX_JSON_DEPTH } from "../../platform/json.js";
 import type { JsonValue } from "../../platform/json-value.js";
 import type { Tool, ToolContext } from "../../tools/tool.js";
 import { type AgentBackend, type AgentTask, mailboxOf } from "../agent-backend.js";
 import type { AgentFunction, AgentFunctionTask } from "../agent-function.js";
 import { callTool } from "../agent-loop.js";
 import { rolloutOf, type Transcript } from "../rollout.js";
-import { recordExchange } from "./record-exchange.js";
-import { recordTurns, reportedTurnsSchema, reportedUsageSchema } from "./reported-turns.js";
+import { type Charging, recordExchange } from "./record-exchange.js";
+import { recordTurns, reportedCostSchema, reportedTurnsSchema, reportedUsageSchema } from "./reported-turns.js";
 
-interface FunctionAgent {
+interface FunctionAgent extends Charging {
   readonly name: string;
   readonly answer: AgentFunction;
   /** Returns tools whose call context binds them to the task's mailbox. */
   toolsFor(context: ToolContext): readonly Tool[];
-  priceOf(usage: Usage): number | null;
 }
 
 /** Characters of each text from the function. Scoring a longer answer takes minutes. */
 const MAX_CHARS = 1_000_000;
 const MAX_SOURCES = 10_000;
+/** Longer than any Message-ID. */
+const MAX_SOURCE_CHARS = 2_000;
 
 const shortText = z.string().max(MAX_CHARS);
 
 /** Checked before its items, because checking a million of them blocks the event loop. */
 const listOfTexts = z
-  .custom<unknown[]>((value) => Array.isArray(value) && value.length <= MAX_SOURCES)
-  .pipe(z.array(shortText));
+  .custom<unknown[]>(
+    (value) => Array.isArray(value) && value.length <= MAX_SOURCES,
+    `expected a list of at most ${MAX_SOURCES}`,
+  )
+  .pipe(z.array(z.string().max(MAX_SOURCE_CHARS)));
 
-/** The function's result. It is user code, so the value may have any type. */
-const returnedSchema = z.union([
-  shortText.transform((answer) => ({
-    answer,
-    sources: undefined,
-    usage: undefined,
-    costUsd: undefined,
-    turns: undefined,
-  })),
-  z.object({
-    answer: shortText.nullable(),
-    sources: listOfTexts.optional(),
-    usage: reportedUsageSchema.optional(),
-    costUsd: z.number().nonnegative().optional(),
-    turns: reportedTurnsSchema.optional(),
-  }),
-]);
+const answerSchema = z.object({
+  answer: shortText.nullable(),
+  sources: listOfTexts.optional(),
+  usage: reportedUsageSchema.optional(),
+  costUsd: reportedCostSchema.optional(),
+  turns: reportedTurnsSchema.optional(),
+});
+
+/** Reads the function's result, which can be of any type, because it is user code. Returns a text for a problem. */
+function readReturned(returned: unknown): z.output<typeof answerSchema> | string {
+  const { data, error } = answerSchema.safeParse(typeof returned === "string" ? { answer: returned } : returned);
+  return data ?? firstIssue(error as z.ZodError);
+}
 
 /** Lets a function of the calling program answer. Unless it reports its model calls, its whole work is one turn. */
-export function functionAgent({ name, answer, toolsFor, priceOf }: FunctionAgent): AgentBackend {
+export function functionAgent({ name, answer, toolsFor, ...charging }: FunctionAgent): AgentBackend {
   return {
     async answer(task, transcript) {
       transcript.messages.push({ role: "user", content: task.instruction });
@@ -59,21 +60,23 @@ export function functionAgent({ name, answer, toolsFor, priceOf }: FunctionAgent
       const { signal } = task.context;
       const { functionTask, end } = toFunctionTask(task, transcript, toolsFor(task.context));
       // Reading the value can run code of the function, too.
-      const { data } = await untilAborted(signal, async () => returnedSchema.safeParse(await answer(functionTask)))
+      const data = await untilAborted(signal, async () => readReturned(await answer(functionTask)))
         .catch((error: unknown) => {
           signal.throwIfAborted();
           throw new ModelError("server", scrub(messageOf(error), []), { retryable: false });
         })
         .finally(end);
-      if (data === undefined) {
-        const expected = `expected a text or { answer, sources?, usage?, costUsd?, turns? }, with at most ${MAX_CHARS} characters per text and ${MAX_SOURCES} sources`;
-        throw new ModelError("server", `The agent ${name} returned no answer: ${expected}.`, { retryable: false });
+      if (typeof data === "string") {
+        const expected = "Expected a text or { answer, sources?, usage?, costUsd?, turns? }";
+        throw new ModelError("server", `The agent ${name} returned no answer: ${scrub(data, [])}. ${expected}.`, {
+          retryable: false,
+        });
       }
       const text = data.answer?.trim() ?? "";
       if (data.turns !== undefined && data.turns.length > 0) {
-        recordTurns(transcript, data.turns, text, began, priceOf);
+        recordTurns(transcript, data.turns, text, began, charging);
       } else {
-        recordExchange(transcript, { answer: text, usage: data.usage ?? null, costUsd: data.costUsd }, began, priceOf);
+        recordExchange(transcript, { answer: text, usage: data.usage ?? null, costUsd: data.costUsd }, began, charging);
       }
       return rolloutOf(transcript, text, data.sources ?? []);
     },
@@ -126,21 +129,18 @@ function toFunctionTask(task: AgentTask, transcript: Transcript, tools: readonly
 
 /** Returns a copy of the arguments as JSON. Throws an error for the function if they are not JSON, such as a BigInt. */
 function jsonArguments(tool: string, args: unknown): JsonValue {
-  let json: string | undefined;
+  let left = MAX_CHARS;
+  // Stops early, because JSON repeats an object that is used several times.
+  const limited = (key: string, value: unknown) => {
+    left -= key.length + (typeof value === "string" ? value.length : 1);
+    if (left < 0) throw new Error(`they exceed ${MAX_CHARS} characters`);
+    return value;
+  };
   try {
-    json = JSON.stringify(args) ?? "{}";
+    const copy: JsonValue = JSON.parse(JSON.stringify(args, limited) ?? "{}");
+    if (isShallow(copy)) return copy;
+    throw new Error(`they are nested more than ${MAX_JSON_DEPTH} levels deep`);
   } catch (error) {
     throw new Error(`Cannot call ${tool}: its arguments are not JSON: ${messageOf(error)}`);
-  }
-  if (json.length > MAX_CHARS) throw new Error(`Cannot call ${tool}: its arguments exceed ${MAX_CHARS} characters.`);
-  return JSON.parse(json);
-}
-
-function messageOf(error: unknown): string {
-  if (error instanceof Error) return error.message;
-  try {
-    return String(error);
-  } catch {
-    return "an error without a message";
   }
 }

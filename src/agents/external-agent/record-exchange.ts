@@ -12,6 +12,13 @@ interface Exchange {
   readonly costUsd: number | undefined;
 }
 
+/** How the tokens and costs that an agent reports are charged. */
+export interface Charging {
+  readonly priceOf: (usage: Usage) => number | null;
+  /** Receives notes about an answer, such as implausible costs. */
+  readonly noteAll: (notes: readonly string[]) => void;
+}
+
 /** Start of the exchange: ISO 8601, and milliseconds on the monotonic clock. */
 interface Beginning {
   readonly startedAt: string;
@@ -26,9 +33,10 @@ export function recordExchange(
   transcript: Transcript,
   { answer, usage, costUsd }: Exchange,
   { startedAt, started }: Beginning,
-  priceOf: (usage: Usage) => number | null,
+  { priceOf, noteAll }: Charging,
 ): void {
-  const charge = chargeOf({ usage, costUsd }, priceOf);
+  const { notes, ...charge } = chargeOf({ usage, costUsd }, priceOf);
+  noteAll(notes);
   if (answer !== "") transcript.messages.push({ role: "assistant", content: answer, toolCalls: [] });
   const toolMs = transcript.toolCalls.reduce((sum, { durationMs }) => sum + durationMs, 0);
   transcript.turns.push({

@@ -2,21 +2,34 @@
 import { z } from "zod";
 import { chargeOf } from "../../models/call-cost.js";
 import type { Message, ToolCall } from "../../models/model.js";
-import type { Usage } from "../../models/usage.js";
-import { jsonValueSchema } from "../../platform/json.js";
+import { MAX_ANSWER_TOKENS, MAX_COST_USD, type Usage } from "../../models/usage.js";
+import { LONGEST_TIMER_MS } from "../../platform/deadline.js";
+import { charsLeft, jsonValueSchema } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import type { ToolCallRecord } from "../../traces/trace.js";
 import type { Transcript } from "../rollout.js";
+import type { Charging } from "./record-exchange.js";
 
-const MAX_CHARS = 1_000_000;
 const MAX_ITEMS = 1_000;
+const MAX_CHARS = 1_000_000;
+/** Characters of all reported texts and JSON values, because checking and storing them blocks the program. */
+const MAX_TOTAL_CHARS = 20_000_000;
 
 const shortText = z.string().max(MAX_CHARS);
-const tokens = z.number().int().nonnegative();
+
+const tokens = z.number().int().nonnegative().max(MAX_ANSWER_TOKENS);
+
+/** An impossible cost would make the sum of a run infinite. */
+export const reportedCostSchema = z.number().nonnegative().max(MAX_COST_USD);
 
 /** Checked before its items, because checking a million of them blocks the event loop. */
 function shortList<T extends z.ZodType>(item: T) {
-  return z.custom<unknown[]>((value) => Array.isArray(value) && value.length <= MAX_ITEMS).pipe(z.array(item));
+  return z
+    .custom<unknown[]>(
+      (value) => Array.isArray(value) && value.length <= MAX_ITEMS,
+      `expected a list of at most ${MAX_ITEMS}`,
+    )
+    .pipe(z.array(item));
 }
 
 /** An undefined value counts as absent, because frameworks return one for what a provider does not report. */
@@ -29,10 +42,16 @@ export const reportedUsageSchema = z
   })
   .transform(({ reasoningTokens, ...usage }): Usage => ({ ...usage, ...presentProperties({ reasoningTokens }) }));
 
+const isShortEnough = (value: unknown) => charsLeft(value, MAX_TOTAL_CHARS) >= 0;
+const tooLarge = { abort: true, message: `expected at most ${MAX_TOTAL_CHARS} characters` };
+
+/** Checked before it is read, because it might have no end. */
+const shortJson = z.unknown().refine(isShortEnough, tooLarge).pipe(jsonValueSchema);
+
 const reportedCallSchema = z.object({
   name: shortText,
-  arguments: jsonValueSchema.default({}),
-  result: jsonValueSchema.optional(),
+  arguments: shortJson.default({}),
+  result: shortJson.optional(),
   error: shortText.optional(),
 });
 
@@ -43,10 +62,10 @@ export const reportedTurnsSchema = shortList(
     toolCalls: shortList(reportedCallSchema).default([]),
     model: shortText.optional(),
     usage: reportedUsageSchema.optional(),
-    costUsd: z.number().nonnegative().optional(),
-    latencyMs: z.number().nonnegative().optional(),
+    costUsd: reportedCostSchema.optional(),
+    latencyMs: z.number().nonnegative().max(LONGEST_TIMER_MS).optional(),
   }),
-);
+).refine(isShortEnough, tooLarge);
 
 type ReportedTurn = z.output<typeof reportedTurnsSchema>[number];
 type ReportedCall = ReportedTurn["toolCalls"][number];
@@ -61,7 +80,7 @@ export function recordTurns(
   turns: readonly ReportedTurn[],
   answer: string,
   { startedAt, started }: { readonly startedAt: string; readonly started: number },
-  priceOf: (usage: Usage) => number | null,
+  { priceOf, noteAll }: Charging,
 ): void {
   const results = new Map(
     transcript.messages.flatMap((message) => (message.role === "tool" ? [[message.toolCallId, message] as const] : [])),
@@ -86,7 +105,8 @@ export function recordTurns(
       transcript.toolCalls.push({ ...record, turn });
       transcript.messages.push(results.get(record.id) ?? resultMessage(record));
     }
-    const charge = chargeOf({ usage, costUsd }, priceOf);
+    const { notes, ...charge } = chargeOf({ usage, costUsd }, priceOf);
+    noteAll(notes);
     const duration = latencyMs ?? elapsedMs / turns.length;
     transcript.turns.push({
       startedAt: new Date(Date.parse(startedAt) + atMs).toISOString(),

@@ -2,8 +2,9 @@
 import type { AgentFunction } from "../../agents/agent-function.js";
 import type { NamedAgentFunction } from "../../agents/external-agent.js";
 import type { AppContext } from "../../platform/app-context.js";
+import { stripControls } from "../../platform/control-characters.js";
 import { NEVER, withDeadline } from "../../platform/deadline.js";
-import { EXIT, UserError } from "../../platform/errors.js";
+import { EXIT, messageOf, UserError } from "../../platform/errors.js";
 import { checkWritable } from "../../platform/files.js";
 import { collectResults } from "../../results/results-file.js";
 import { runBenchmark } from "../../runs/execute-run.js";
@@ -13,6 +14,7 @@ import type { SessionEnd } from "../../runs/run-tasks.js";
 import type { FunctionScorer } from "../../scoring/function-scorers.js";
 import { isScorerName, RESULT_FILE_SCORERS } from "../../scoring/scorers.js";
 import { withStore } from "../../store/open-store.js";
+import { characterBoundary } from "../../text/character-boundary.js";
 import { checkEnding } from "../../trace-formats/output-files.js";
 import type { Emit } from "../../traces/progress.js";
 import type { Score } from "../../traces/score.js";
@@ -75,8 +77,14 @@ function requestOf(config: Options): RunRequest {
   };
 }
 
+/** In characters. */
+const LONGEST_NAME = 100;
+
+/** A program can give a function any name. */
 function namedAgent(answer: AgentFunction): NamedAgentFunction {
-  return { name: answer.name || "agent", answer };
+  const { name } = answer;
+  const readable = typeof name === "string" ? stripControls(name.slice(0, LONGEST_NAME)).trim() : "";
+  return { name: readable || "agent", answer };
 }
 
 function toFunctionScorer({ name, score }: Scorer, timeoutMs: number, signal?: AbortSignal): FunctionScorer {
@@ -97,7 +105,7 @@ function toFunctionScorer({ name, score }: Scorer, timeoutMs: number, signal?: A
         );
       } catch (error) {
         signal?.throwIfAborted();
-        return failedScore(error instanceof Error ? error.message : "the scorer threw a value that is not an error");
+        return failedScore(messageOf(error));
       }
     },
   };
@@ -122,12 +130,16 @@ function checkedScore(returned: unknown): Score {
       : { value: returned, explanation: undefined };
   const isValue = value === null || (typeof value === "number" && Math.abs(value) <= LARGEST_SCORE);
   if (!isValue) return failedScore("the scorer returned neither a number (up to 1e100) nor null");
-  const text = typeof explanation === "string" ? { explanation: explanation.slice(0, LONGEST_EXPLANATION) } : {};
+  const text = typeof explanation === "string" ? { explanation: shortened(explanation) } : {};
   return { value, ...text };
 }
 
 function failedScore(explanation: string): Score {
-  return { value: null, explanation, failed: true };
+  return { value: null, explanation: shortened(explanation), failed: true };
+}
+
+function shortened(explanation: string): string {
+  return explanation.slice(0, characterBoundary(explanation, LONGEST_EXPLANATION));
 }
 
 /** Executes the run and returns its results. Throws a UserError if it stopped before its last task. */

@@ -2,7 +2,7 @@
 // mix their field names. An invalid report never makes the reply unusable, and impossible numbers count as unreported.
 import { z } from "zod";
 import { compact } from "../../platform/optional-values.js";
-import { cacheWrites, reasoningUsage, type Usage } from "../usage.js";
+import { cacheWrites, MAX_COST_USD, MAX_TOKENS, reasoningUsage, type Usage } from "../usage.js";
 import type { JsonReply } from "./http-sender.js";
 
 /** Tokens and US dollars of a call. `usage` is null if unknown. If `costUsd` is missing, the price table applies. */
@@ -11,10 +11,6 @@ export interface ReportedUsage {
   readonly costUsd?: number;
   readonly notes?: string[];
 }
-
-/** Ten times any model's largest context window. */
-const MAX_TOKENS = 100_000_000;
-const MAX_COST_USD = 10_000;
 
 /** Unit of xAI's costs (https://docs.x.ai/developers/cost-tracking). */
 const TICKS_PER_USD = 1e10;

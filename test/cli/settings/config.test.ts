@@ -128,7 +128,12 @@ gates: {baseline: latest, junit: ../junit.xml}
     ["run: {database: x.db}", 1, "run has no setting database.", "database belongs at the top level of the file"],
     ["rnus: {}", 1, "There is no section rnus.", "Did you mean runs"],
     ["- agent", 1, "expected sections such as agent, dataset and limits.", ""],
-    ["agent: a\nagent: b", 2, "Map keys must be unique.", ""],
+    ["agent: a\nagent: b", 2, "has the key agent twice.", ""],
+    ["runs:\n  __proto__: {agent: x}", 2, "has the key __proto__, which is not supported.", ""],
+    ["agent: !!set {id}", 1, "has the tag tag:yaml.org,2002:set, which is not supported.", ""],
+    ["agent: !!binary aWQ=", 1, "has the tag tag:yaml.org,2002:binary, which is not supported.", ""],
+    ["agent: a\n---\nagent: b", 2, "contains several documents, expected one.", ""],
+    [`agent: ${"[".repeat(20_000)}`, 1, "is nested too deeply.", ""],
     ["agent: &a x\nmodel: *a", 1, "has an anchor or an alias, which are not supported.", ""],
     ["run: {epochs: 0}\nagent: 3\nlimits: {rpm: -1}", 1, "run.epochs: expected a whole number from 1 to 1000.", ""],
   ])("causes an error in one line (%j)", (text, line, message, hint) => {

@@ -48,7 +48,7 @@ export function unreadable(path: string, cause: unknown): UserError {
   );
 }
 
-/** Whether an error comes from the file system (ENOENT, EACCES, EIO), not from a decoder. */
+/** Whether an error comes from the file system (ENOENT, EACCES, EIO) or from a path with a NUL, not from a decoder. */
 export function isSystemError(error: unknown): boolean {
-  return error instanceof Error && "syscall" in error;
+  return error instanceof Error && ("syscall" in error || ("code" in error && error.code === "ERR_INVALID_ARG_VALUE"));
 }

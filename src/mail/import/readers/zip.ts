@@ -32,7 +32,8 @@ export async function* readZip(
     const archive = await open(zip);
     try {
       for await (const entry of entriesOf(archive)) {
-        if (!nameOf(entry).endsWith("/")) yield* readEntryOf(archive, entry, file, layout, readEntry, progress);
+        const isFolder = nameOf(entry).endsWith("/") && entry.uncompressedSize === 0;
+        if (!isFolder) yield* readEntryOf(archive, entry, file, layout, readEntry, progress);
         progress.endEntry(entry);
       }
     } finally {
@@ -125,6 +126,7 @@ function refusalOf(entry: Entry, path: string): string | null {
     return `its compression method ${entry.compressionMethod} is not supported: unpack it first`;
   }
   if (entry.externalFileAttributes >>> 28 === LINK) return "it is a link, which is not followed";
+  if (path.endsWith("/")) return "it is a folder with content";
   return pathRefusal(path);
 }
 
