@@ -69,7 +69,7 @@ interface DerivedLabel {
 const lineSchema = withValidDraw(
   z.strictObject({
     /** Trace id or RUN/TASK. */
-    trace: z.string().min(1),
+    trace: z.string().min(1).max(1_000),
     label: z.enum(EVAL_LABELS, `expected ${EVAL_LABELS.join(", ")}`),
     note: z.string().max(4_000).nullish(),
     drawn: z.enum(LABEL_DRAWS, `expected ${LABEL_DRAWS.join(", ")}`).optional(),
@@ -229,7 +229,8 @@ function readLabelFile(path: string): LabelLine[] {
 function parseLine(content: string, where: string): z.output<typeof lineSchema> {
   let value: unknown;
   try {
-    value = JSON.parse(content);
+    // Without the byte order mark, which editors on Windows write.
+    value = JSON.parse(content.trim());
   } catch {
     throw new UserError("labels_invalid", `${where}: invalid JSON.`, HINT);
   }

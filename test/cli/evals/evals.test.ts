@@ -55,6 +55,8 @@ describe("art-e evals with labels", () => {
   it.each([
     ['{"trace": "nobody", "label": "good"}', /^art-e: odd.jsonl, line 1: Unknown trace "nobody"/],
     ['\n{"trace": "latest/1", "label": "fine"}', /odd.jsonl, line 2: label: expected good, bad, neutral, skip/],
+    ['\ufeff{"trace": "nobody", "label": "good"}', /^art-e: odd.jsonl, line 1: Unknown trace "nobody"/],
+    [`{"trace": "${"x".repeat(2_000)}", "label": "good"}`, /^art-e: odd.jsonl, line 1: trace: Too big: .{1,60}$/m],
     ["good", /odd.jsonl, line 1: invalid JSON/],
     ["", /odd.jsonl does not contain labels/],
     [
