@@ -46,7 +46,16 @@ const PAGES = everyPage({
   mail: "MAIL",
 });
 
-/** Returns the serious and critical violations in these windows, one line per element. */
+/**
+ * Rules of axe that cannot apply. Colors have the contrast of WCAG's level AA, and this rule requires AAA. The fragments
+ * of links name sections of the page and not elements, which the other rule expects of the first link.
+ */
+const OTHER_RULES = ["color-contrast-enhanced", "skip-link"];
+
+/** The size of a bar's part is the figure that it shows, which WCAG excepts from the smallest size of a target. */
+const isSizedByFigure = (rule: string, html: string) => rule === "target-size" && html.startsWith('<a class="part"');
+
+/** Returns the violations of all rules in these windows, one line per element. */
 async function findViolations(page: Page, windows: readonly Window[]): Promise<string[]> {
   const found: string[] = [];
   // An evaluated script is not subject to the page's content security policy.
@@ -54,10 +63,15 @@ async function findViolations(page: Page, windows: readonly Window[]): Promise<s
   for (const { colorScheme, width } of windows) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 900 });
-    const results = (await page.evaluate(`axe.run({ resultTypes: ["violations"] })`)) as AxeResults;
-    for (const { id, impact, nodes } of results.violations) {
-      if (impact !== "serious" && impact !== "critical") continue;
-      found.push(...nodes.map(({ html }) => `${id} (${colorScheme}, ${width} px): ${html.slice(0, 200)}`));
+    const results = (await page.evaluate(
+      `axe.run({
+        resultTypes: ["violations"],
+        runOnly: axe.getRules().map(({ ruleId }) => ruleId).filter((id) => !${JSON.stringify(OTHER_RULES)}.includes(id)),
+      })`,
+    )) as AxeResults;
+    for (const { id, nodes } of results.violations) {
+      const faulty = nodes.filter(({ html }) => !isSizedByFigure(id, html));
+      found.push(...faulty.map(({ html }) => `${id} (${colorScheme}, ${width} px): ${html.slice(0, 200)}`));
     }
   }
   return found;
@@ -118,12 +132,12 @@ for (const [name, windows, options] of [
       await page.locator(last).first().waitFor();
     }
 
-    it.each(PAGES)("shows no serious fault for assistive technology on $name", async ({ hash, last }) => {
+    it.each(PAGES)("shows no fault for assistive technology on $name", async ({ hash, last }) => {
       await open(hash, last);
       expect(await violations(page)).toEqual([]);
     });
 
-    it("shows no serious fault for assistive technology with the help open", async () => {
+    it("shows no fault for assistive technology with the help open", async () => {
       await open("runs", "main tbody tr");
       await page.keyboard.press("?");
       await page.getByRole("dialog", { name: "Keys" }).waitFor();
@@ -131,7 +145,7 @@ for (const [name, windows, options] of [
       await page.keyboard.press("Escape");
     });
 
-    it("shows no serious fault for assistive technology while a person reviews a dataset", async () => {
+    it("shows no fault for assistive technology while a person reviews a dataset", async () => {
       const file = join(folder, "my.jsonl");
       writeFileSync(
         file,
@@ -157,7 +171,7 @@ for (const [name, windows, options] of [
       ["of two runs", ["run_a", "run_b"]],
       ["of a suite", ["run_suite"]],
     ])(
-      "shows no serious fault for assistive technology in the report file %s, with and without an opened task",
+      "shows no fault for assistive technology in the report file %s, with and without an opened task",
       async (_, runs) => {
         const report = await writeReport(
           (db) => {

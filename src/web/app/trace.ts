@@ -320,7 +320,7 @@ export function mailArticle(mail: ShownMail, subjectSpans: readonly TextSpan[], 
   const addresses = (list: readonly string[]) => (list.length === 0 ? null : addressList(list));
   return h(
     "article.mail",
-    highlightedText(subject || "(no subject)", subjectSpans, null, "h4"),
+    highlightedText(subject || "(no subject)", subjectSpans, null, "h3"),
     factList([
       ["From", sender || null],
       ["To", addresses(to)],

@@ -67,7 +67,7 @@ export function scoreTable(head: ReportHead): HTMLElement {
     several && "Run",
     "Value",
     "95% interval",
-    "",
+    AS_LINE,
     "Tasks",
     hasFailed && "With failed as wrong",
   ]);
@@ -149,8 +149,13 @@ export function effortTable(head: ReportHead): HTMLElement {
   ]);
 }
 
+/** Screen readers read the numbers next to the line. */
+const AS_LINE = "Interval as a line";
+
 function heading(name: string): HTMLElement {
-  return name === "" ? h("td.track-cell", axisLine(UNIT)) : h("th", { scope: "col" }, name);
+  return name === AS_LINE
+    ? h("th.track-cell", { scope: "col" }, h("span.hidden", name), axisLine(UNIT))
+    : h("th", { scope: "col" }, name);
 }
 
 /** The axis of most scores. */

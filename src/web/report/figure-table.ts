@@ -53,5 +53,5 @@ export function figureTable(
 
 /** A table that scrolls sideways if it is wider than the page. */
 export function wide(table: HTMLElement, caption: string): HTMLElement {
-  return h("div.sideways", { tabindex: 0, role: "group", "aria-label": caption }, table);
+  return h("div.sideways", { tabindex: 0, role: "region", "aria-label": caption }, table);
 }
