@@ -308,7 +308,7 @@ describe("importing an agent file", () => {
     ["has a setting out of bounds", file("settings:\n  temperature: 9\n"), 7, "settings.temperature"],
     ["has an invalid id", file("", "name: New\nid: a b\n"), 2, "id"],
     ["has no prompt", "id: new\nname: New\ntools: [{id: email_get}]\n", 1, "prompt"],
-    ["has the same key twice", file("id: again\n"), 6, "unique"],
+    ["has the same key twice", file("id: again\n"), 6, "has the key id twice"],
     ["is not YAML", file("x: [1, 2\n"), 7, ""],
     ["has an alias", `${BOMB}\n${file()}`, 1, "anchor"],
     ["has an anchor", file("description: &x text\n"), 6, "anchor"],
