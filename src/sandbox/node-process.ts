@@ -71,7 +71,7 @@ async function findBubblewrapFor(probe: NodeProgram): Promise<NodeIsolation> {
   if (filter === null) throw new Error(`bubblewrap is unsupported on ${arch()} processors`);
   const program = await findProgram("bwrap");
   if (program === null) throw new Error("bubblewrap is not installed");
-  const [shared, cgroups] = await Promise.all([sharedLibraries([realpathSync(process.execPath)]), findCgroups()]);
+  const [shared, cgroups] = await Promise.all([sharedLibraries(realpathSync(process.execPath)), findCgroups()]);
   const found: NodeIsolation = {
     kind: "bubblewrap",
     program,

@@ -146,13 +146,16 @@ const answerSchema = z.object({
  */
 const CANDIDATES = ["/usr/bin/python3", "/usr/local/bin/python3", "python3"];
 
+/** Starting a program takes more than ten seconds if the machine is very busy. */
+const TIMEOUT_MS = 60_000;
+
 /** Returns the first Python 3 that works, or null. */
 export async function findPython(): Promise<FoundPython | null> {
   for (const candidate of CANDIDATES) {
     try {
-      const { stdout } = await run(candidate, ["-I", "-S", "-c", ASK], { timeout: 10_000 });
+      const { stdout } = await run(candidate, ["-I", "-S", "-c", ASK], { timeout: TIMEOUT_MS });
       const { extensions, ...installation } = answerSchema.parse(JSON.parse(stdout));
-      return { ...installation, shared: await sharedLibraries([installation.program, ...extensions]) };
+      return { ...installation, shared: await sharedLibraries(installation.program, extensions) };
     } catch {
       // The program is missing or is not Python 3. Try the next one.
     }
@@ -183,11 +186,36 @@ export function foldersOf(files: readonly string[]): string[] {
   return [...new Set(files.map((file) => dirname(file)))];
 }
 
-/** Returns the dynamic linker and all shared libraries of these programs. */
-export async function sharedLibraries(files: readonly string[]): Promise<string[]> {
-  const { stdout } = await run("ldd", [...files], { timeout: 10_000, maxBuffer: 2 ** 24 });
-  const paths = [...stdout.matchAll(/^[ \t]+(?:\S+ => )?(\/\S+) \(0x[0-9a-f]+\)$/gm)].map(([, path = ""]) => path);
-  return [...new Set(paths)].sort();
+/**
+ * Returns the dynamic linker and all shared libraries of a program and of modules that it can load. The linker lists
+ * them for all modules at once. `ldd` starts two processes per module, which takes seconds on a busy machine.
+ */
+export async function sharedLibraries(program: string, modules: readonly string[] = []): Promise<string[]> {
+  const own = await listLibraries("ldd", [program]);
+  const linker = own.find(({ name }) => name === null)?.path;
+  if (modules.length === 0 || linker === undefined) return pathsOf(own);
+  const preloaded = await listLibraries(linker, ["--preload", modules.join(":"), "--list", program]).catch(() => []);
+  const paths = new Set(pathsOf(preloaded));
+  // An old linker, or a path that contains a separator.
+  if (!modules.every((module) => paths.has(module))) return pathsOf(await listLibraries("ldd", [program, ...modules]));
+  for (const module of modules) paths.delete(module);
+  return [...paths];
+}
+
+interface Library {
+  /** Null if a path names it, as for the dynamic linker and for preloaded modules. */
+  readonly name: string | null;
+  readonly path: string;
+}
+
+async function listLibraries(program: string, args: readonly string[]): Promise<Library[]> {
+  const { stdout } = await run(program, [...args], { timeout: TIMEOUT_MS, maxBuffer: 2 ** 24 });
+  const lines = stdout.matchAll(/^[ \t]+(?:(\S+) => )?(\/\S+) \(0x[0-9a-f]+\)$/gm);
+  return [...lines].map(([, name = null, path = ""]) => ({ name, path }));
+}
+
+function pathsOf(libraries: readonly Library[]): string[] {
+  return [...new Set(libraries.map(({ path }) => path))].sort();
 }
 
 /** Keeps the first bytes of a program's output. Discards the rest, up to a limit that stops the program. */

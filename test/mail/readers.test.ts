@@ -185,6 +185,20 @@ describe("tar archives", async () => {
     return readAll(await openCorpus(file, "tar"));
   }
 
+  it("reads the emails after a folder that has a size, which POSIX permits", async () => {
+    const [first, second] = mailEntries(manyMails.slice(0, 2));
+    if (first === undefined || second === undefined) throw new Error("no entries");
+    const bytes = await tar([first, { name: "maildir/o/", type: "directory" }, second]);
+    const header = bytes.subarray(1_024, 1_536);
+    header.write("00000000620", 124);
+    header.fill(" ", 148, 156);
+    const sum = header.reduce((total, byte) => total + byte, 0);
+    header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+    const { emails, error } = await read(bytes);
+    expect(error).toBeNull();
+    expect(emails.map(({ messageId }) => messageId)).toEqual(["<0@example.com>", "<1@example.com>"]);
+  });
+
   describe("a broken archive", () => {
     it.each([0.2, 0.5, 0.999])(
       "returns the emails before the break, then the error, if gzipped and truncated at %d of its length",

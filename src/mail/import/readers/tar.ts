@@ -57,11 +57,16 @@ async function* readEntryOf(
   readEntry: (entry: MailFile) => ReadItems,
 ): ReadItems {
   const { name, type, size = 0 } = entry.header;
+  if (type === "directory") {
+    // POSIX permits a size without content, and the entry's stream would never end.
+    entry.resume();
+    return;
+  }
   const content = new EntryContent(entry);
-  const refusal = type === "directory" ? null : refusalOf(entry.header);
-  if (type === "directory" || refusal !== null) {
+  const refusal = refusalOf(entry.header);
+  if (refusal !== null) {
     await content.drain();
-    if (refusal !== null) yield { bad: { where: `${archive.where} entry ${name}`, reason: refusal } };
+    yield { bad: { where: `${archive.where} entry ${name}`, reason: refusal } };
     return;
   }
   const path = name
