@@ -180,7 +180,7 @@ describe("help", () => {
 
       Arguments:
         MAILBOX                  Email address of the mailbox [default: the only mailbox]
-        WORDS                    Words to search for, or an entire question
+        WORDS                    Words to search for, or an entire question. A mailbox alone lists its newest emails
 
       Flags:
             --inbox ADDRESS      Same as MAILBOX

@@ -236,8 +236,10 @@ describe("progress in a terminal", () => {
       if (columns === 120) expect(line).toContain("  2 running  240 tokens");
 
       terminal.press("C-c");
-      const stopping = await terminal.until((shown) => shown.includes("Stopping: 2 tasks in flight"));
-      expect(progressOf(stopping.slice(stopping.indexOf("Stopping: ")))).not.toBe("");
+      await terminal.until((shown) => {
+        const at = shown.indexOf("Stopping: 2 tasks in flight");
+        return at >= 0 && progressOf(shown.slice(at)) !== "";
+      });
       terminal.press("C-c");
       const ended = await terminal.until((shown) => /Continue: .*\n\$$/.test(shown));
       expect(ended).not.toContain("Answering ");
