@@ -1,5 +1,4 @@
 // Checks a database file and its mail, and rebuilds the index from the emails.
-
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { damagedHint, databaseError } from "../store/database-error.js";

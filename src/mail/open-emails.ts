@@ -1,6 +1,5 @@
 // The rules for open emails: which emails of a mailbox nobody has answered by a day, and which later email answers one.
 // They see one list of emails and no database.
-
 import type { MadeKind } from "../tasks/selection.js";
 import { counted } from "../text/format.js";
 import { addDays } from "../text/utc-day.js";

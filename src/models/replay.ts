@@ -1,5 +1,4 @@
 // Answers from recorded replies, and records them.
-
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { reasonOf, UserError } from "../platform/errors.js";

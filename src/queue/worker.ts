@@ -1,5 +1,4 @@
 // The queue worker: joins and leaves published runs, divides its slots among them, and stops with a grace period.
-
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,5 +1,4 @@
 // Writes runs as tables, one row in memory at a time.
-
 import type { AppContext, ProgressBar } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { createFolder, writeFileAtomically } from "../platform/files.js";

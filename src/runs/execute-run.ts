@@ -1,5 +1,4 @@
 // Executes a run from its options to its results file. The entry point of `art-e run`.
-
 import { existsSync } from "node:fs";
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import type { Gate } from "../analysis/gate.js";

@@ -1,5 +1,4 @@
 // Keeps the paid replies of a run's unfinished tasks in the database.
-
 import { createHash, randomUUID } from "node:crypto";
 import { type JournalEntry, type Senders, TaskJournal } from "../models/reply-journal.js";
 import { compact } from "../platform/optional-values.js";

@@ -1,5 +1,4 @@
 // Checks a suite folder and reports each problem with its file and field. Runs nothing.
-
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join, posix, relative } from "node:path";
 import { didYouMean } from "../platform/command-line.js";

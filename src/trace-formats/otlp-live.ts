@@ -1,5 +1,4 @@
 // Sends traces to an OTLP server while a run is going on. It never delays a task.
-
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";

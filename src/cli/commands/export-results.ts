@@ -1,5 +1,4 @@
 // The command `export-results`: a run's results as a file of tables.
-
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import { fileOrStdout, listText, OVERWRITE_FLAG, oneOf, shapeOf, splitList } from "../../platform/flag-values.js";

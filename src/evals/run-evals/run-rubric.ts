@@ -1,5 +1,4 @@
 // Runs rubrics: a model checks each trace against a text.
-
 import { performance } from "node:perf_hooks";
 import pLimit from "p-limit";
 import { z } from "zod";

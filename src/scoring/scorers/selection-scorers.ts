@@ -1,5 +1,4 @@
 // Scorers of tasks that ask which emails meet a description. An empty selection is right if no email does.
-
 import { countMatches, type MatchedEmail, type SelectionCounts } from "../../tasks/selection.js";
 import { counted } from "../../text/format.js";
 import type { ScorerEntry } from "../scorer-entry.js";

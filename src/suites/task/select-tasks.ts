@@ -1,5 +1,4 @@
 // Selects the tasks of a suite by id, tool, tag and other flags.
-
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { type COUNTERPARTS, pairTasks, type SuiteTask } from "../../tasks/suite-task.js";

@@ -1,5 +1,4 @@
 // Handlers of the tools for files and Python, in the task's machine or, without one, in its workspace.
-
 import { z } from "zod";
 import { chooseSandbox } from "../../sandbox/choose-sandbox.js";
 import { PYTHON_LIMITS, WORKSPACE_LIMITS } from "../../sandbox/limits.js";

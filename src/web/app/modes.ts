@@ -1,5 +1,4 @@
 // The section that groups coding notes into failure modes.
-
 import type {
   ChangedModesJson,
   ModelsJson,
