@@ -44,10 +44,14 @@ function addPlanted(db: Db, planted: readonly Planted[]): string[] {
     const question = { question: `Question ${before + i}?`, answer: `Gold ${before + i}`, message_ids: [] };
     const sources = cites ? ["<gold@x>"] : [];
     add.run(traceId, JSON.stringify({ ...trace({ traceId, sources }, question), scores: {} }));
-    const given = { criterion: MODE, note: null, annotator: null, isRepeat: false, drawnFrom: null, probability: null };
-    saveLabels(db, [{ ...given, traceId, label, source, drawn: "unknown", createdAt: new Date().toISOString() }]);
+    giveLabel(db, traceId, label, source);
     return traceId;
   });
+}
+
+function giveLabel(db: Db, traceId: string, label: "good" | "bad", source: "person" | "judge" = "person"): void {
+  const given = { criterion: MODE, note: null, annotator: null, isRepeat: false, drawnFrom: null, probability: null };
+  saveLabels(db, [{ ...given, traceId, label, source, drawn: "unknown", createdAt: new Date().toISOString() }]);
 }
 
 const test = (name: string, { settings }: Pick<ReturnType<typeof openPlanted>, "settings">) =>
@@ -125,7 +129,7 @@ it("counts only the held-out half once labels of the training half have changed 
   await suggestEvals({ criterion: MODE, seed: 1 }, settings);
   const before = await test("has_source", { settings });
   expect(before.test).toMatchObject({ crossFitted: "both", agreement: { good: 40, bad: 17 } });
-  const [id] = db
+  const [id = ""] = db
     .prepare(
       `SELECT trace_id FROM eval_traces JOIN traces t ON t.id = trace_id
        WHERE half = 'training' AND trace LIKE '%"sources":["<gold@x>"]%' ORDER BY 1`,
@@ -133,22 +137,10 @@ it("counts only the held-out half once labels of the training half have changed 
     .pluck()
     .all() as string[];
   await new Promise((resolve) => setTimeout(resolve, 5));
-  const given = { criterion: MODE, note: null, annotator: null, isRepeat: false, drawnFrom: null, probability: null };
-  const relabel = (label: "good" | "bad") =>
-    saveLabels(db, [
-      {
-        ...given,
-        traceId: id ?? "",
-        label,
-        source: "person",
-        drawn: "unknown",
-        createdAt: new Date().toISOString(),
-      },
-    ]);
   const { label } = db.prepare("SELECT label FROM eval_labels WHERE trace_id = ?").get(id) as { label: "good" | "bad" };
-  relabel(label);
+  giveLabel(db, id, label);
   expect((await test("has_source", { settings })).test.crossFitted).toBe("both");
-  relabel(label === "good" ? "bad" : "good");
+  giveLabel(db, id, label === "good" ? "bad" : "good");
   const heldOut = db.prepare("SELECT count(*) FROM eval_traces WHERE half = 'heldout'").pluck().get();
   const { stored, test: after } = await test("has_source", { settings });
   expect(after.crossFitted).toBe("heldout");
