@@ -2,7 +2,7 @@
 import yargs, { type Argv, type Options, type PositionalOptions } from "yargs";
 import { Interrupted } from "../platform/app-context.js";
 import { commandLine, didYouMean, helpHint } from "../platform/command-line.js";
-import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
+import { EXIT, type ExitCode, messageOf, UserError } from "../platform/errors.js";
 import { compact, presentProperties } from "../platform/optional-values.js";
 import { programVersion } from "../platform/program-files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
@@ -196,7 +196,7 @@ function describe(error: unknown): Described {
       exitCode: EXIT.failed,
     };
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const hint = "This is a bug in art-e. Run it again with --verbose for the details.";
   return { code: "bug", message, hint, exitCode: EXIT.failed };
 }

@@ -26,7 +26,7 @@ export class YamlError extends Error {
 const PLAIN_TAGS = /^(?:!|tag:yaml\.org,2002:(?:bool|float|int|map|null|seq|str))$/;
 
 /** Returns the parser's message as the end of a sentence. */
-function reasonOf({ message }: Error): string {
+function parserReason({ message }: Error): string {
   if (/call stack/.test(message)) return "is nested too deeply";
   if (/multiple documents/.test(message)) return "contains several documents, expected one";
   return message.replace(/\s+/g, " ").replace(/\.$/, "");
@@ -41,10 +41,10 @@ export function readYamlDocument(text: string): YamlDocument {
     // Its own check for unique keys takes quadratic time.
     document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false, merge: false });
   } catch (cause) {
-    throw new YamlError(reasonOf(cause as Error), undefined, { cause });
+    throw new YamlError(parserReason(cause as Error), undefined, { cause });
   }
   const [wrong] = [...document.errors, ...document.warnings];
-  if (wrong !== undefined) throw new YamlError(reasonOf(wrong), lineAt(wrong.pos[0]));
+  if (wrong !== undefined) throw new YamlError(parserReason(wrong), lineAt(wrong.pos[0]));
   visit(document, {
     Node(_, node) {
       const line = lineAt(node.range?.[0]);

@@ -1,7 +1,9 @@
 // What all external tools share: time limits, result schemas, secrets from the environment; and module and command
 // tools.
+
 import { z } from "zod";
 import { withDeadline } from "../platform/deadline.js";
+import { messageOf } from "../platform/errors.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
 import { runProcess } from "../platform/processes.js";
 import { redact, redactJson } from "../platform/secrets.js";
@@ -184,7 +186,7 @@ function findSchemaProblem(schema: JsonObject): string | undefined {
 }
 
 function errorText(error: unknown, secrets: readonly string[]): string {
-  const message = redact(error instanceof Error ? error.message : String(error), secrets);
+  const message = redact(messageOf(error), secrets);
   return message.length > 2_000 ? `${message.slice(0, 2_000)} …` : message;
 }
 

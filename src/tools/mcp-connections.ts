@@ -12,6 +12,7 @@ import {
 import { z } from "zod";
 import { soundSchema } from "../models/tool-schemas.js";
 import { untilAborted } from "../platform/deadline.js";
+import { messageOf } from "../platform/errors.js";
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
 import { lastOf, type ProgramStart, type SupervisedProcess, startSupervised } from "../platform/processes.js";
 import { proxiedFetch } from "../platform/proxied-fetch.js";
@@ -301,7 +302,7 @@ function hasEnded(transport: Transport): boolean {
 
 function connectFailure(error: unknown, transport: Transport, secrets: readonly string[]): McpFailed {
   const words = transport instanceof SupervisedStdioTransport ? transport.lastWords() : "";
-  const why = redact(error instanceof Error ? error.message : String(error), secrets);
+  const why = redact(messageOf(error), secrets);
   const line = words.split("\n").at(-1) ?? "";
   const isDeclined = error instanceof Error && /\b401\b|unauthorized/i.test(`${error.name} ${error.message}`);
   const hint = isDeclined

@@ -12,7 +12,15 @@ import type { AgentFunction, AgentFunctionTask } from "../agent-function.js";
 import { callTool } from "../agent-loop.js";
 import { rolloutOf, type Transcript } from "../rollout.js";
 import { type Charging, recordExchange } from "./record-exchange.js";
-import { recordTurns, reportedCostSchema, reportedTurnsSchema, reportedUsageSchema } from "./reported-turns.js";
+import {
+  MAX_CHARS,
+  recordTurns,
+  reportedCostSchema,
+  reportedTurnsSchema,
+  reportedUsageSchema,
+  shortList,
+  shortText,
+} from "./reported-turns.js";
 
 interface FunctionAgent extends Charging {
   readonly name: string;
@@ -21,25 +29,13 @@ interface FunctionAgent extends Charging {
   toolsFor(context: ToolContext): readonly Tool[];
 }
 
-/** Characters of each text from the function. Scoring a longer answer takes minutes. */
-const MAX_CHARS = 1_000_000;
 const MAX_SOURCES = 10_000;
 /** Longer than any Message-ID. */
 const MAX_SOURCE_CHARS = 2_000;
 
-const shortText = z.string().max(MAX_CHARS);
-
-/** Checked before its items, because checking a million of them blocks the event loop. */
-const listOfTexts = z
-  .custom<unknown[]>(
-    (value) => Array.isArray(value) && value.length <= MAX_SOURCES,
-    `expected a list of at most ${MAX_SOURCES}`,
-  )
-  .pipe(z.array(z.string().max(MAX_SOURCE_CHARS)));
-
 const answerSchema = z.object({
   answer: shortText.nullable(),
-  sources: listOfTexts.optional(),
+  sources: shortList(z.string().max(MAX_SOURCE_CHARS), MAX_SOURCES).optional(),
   usage: reportedUsageSchema.optional(),
   costUsd: reportedCostSchema.optional(),
   turns: reportedTurnsSchema.optional(),

@@ -11,11 +11,13 @@ import type { Transcript } from "../rollout.js";
 import type { Charging } from "./record-exchange.js";
 
 const MAX_ITEMS = 1_000;
-const MAX_CHARS = 1_000_000;
+/** Characters of one text. */
+export const MAX_CHARS = 1_000_000;
 /** Characters of all reported texts and JSON values, because checking and storing them blocks the program. */
 const MAX_TOTAL_CHARS = 20_000_000;
 
-const shortText = z.string().max(MAX_CHARS);
+/** Scoring a longer answer takes minutes. */
+export const shortText = z.string().max(MAX_CHARS);
 
 const tokens = z.number().int().nonnegative().max(MAX_ANSWER_TOKENS);
 
@@ -23,12 +25,9 @@ const tokens = z.number().int().nonnegative().max(MAX_ANSWER_TOKENS);
 export const reportedCostSchema = z.number().nonnegative().max(MAX_COST_USD);
 
 /** Checked before its items, because checking a million of them blocks the event loop. */
-function shortList<T extends z.ZodType>(item: T) {
+export function shortList<T extends z.ZodType>(item: T, most = MAX_ITEMS) {
   return z
-    .custom<unknown[]>(
-      (value) => Array.isArray(value) && value.length <= MAX_ITEMS,
-      `expected a list of at most ${MAX_ITEMS}`,
-    )
+    .custom<unknown[]>((value) => Array.isArray(value) && value.length <= most, `expected a list of at most ${most}`)
     .pipe(z.array(item));
 }
 

@@ -1,6 +1,7 @@
 // Runs evals that are data: rules over features, assertions about the answer, and regression cases.
 import { createContext, Script } from "node:vm";
 import { bareMessageId } from "../../mail/email.js";
+import { messageOf } from "../../platform/errors.js";
 import { parseJsonOrNull } from "../../platform/json.js";
 import { compact } from "../../platform/optional-values.js";
 import { isDontKnow } from "../../text/abstention.js";
@@ -85,7 +86,7 @@ function runOne(definition: DataEval, trace: EvaluatedTrace, view: VisibleTrace)
     return definition.kind === "cases" ? runCases(definition, trace) : runAssertions(definition, view);
   } catch (error) {
     // An eval from a later version or an unusual trace must not cause a run or a chat to lose its result.
-    return { score: null, reason: "", error: error instanceof Error ? error.message : String(error) };
+    return { score: null, reason: "", error: messageOf(error) };
   }
 }
 

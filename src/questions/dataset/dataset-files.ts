@@ -6,7 +6,7 @@ import { z } from "zod";
 import { chunk, yieldBetween } from "../../platform/batches.js";
 import { unescapeFormula } from "../../platform/csv.js";
 import { sha256Of } from "../../platform/download.js";
-import { reasonOf, UserError } from "../../platform/errors.js";
+import { messageOf, reasonOf, UserError } from "../../platform/errors.js";
 import { requireRegularFile } from "../../platform/files.js";
 import { parseJsonOrNull } from "../../platform/json.js";
 import { checkPages, checkRowCount } from "../../platform/parquet-checks.js";
@@ -147,7 +147,7 @@ export async function readRows(path: string, bytes: Buffer): Promise<QuestionRow
     refuseTooManyRows(rows?.length ?? 0);
     if (rows !== null) return { rows, lines: null };
   } catch (cause) {
-    throw unreadable(path, cause instanceof Error ? cause.message : String(cause), { cause });
+    throw unreadable(path, messageOf(cause), { cause });
   }
   throw unreadable(path, "expected a JSON array of questions or {rows: [...]}");
 }

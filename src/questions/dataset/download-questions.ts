@@ -12,7 +12,7 @@ import {
   withDownloadHint,
   writeRecord,
 } from "../../platform/download.js";
-import { UserError } from "../../platform/errors.js";
+import { messageOf, UserError } from "../../platform/errors.js";
 import { replaceFile } from "../../platform/files.js";
 import { authorization, getJson, RequestFailed } from "../../platform/http.js";
 import {
@@ -99,7 +99,7 @@ async function loadHubParquet(request: HubRequest, signal: AbortSignal): Promise
     hints,
   });
   const rows = await parquetRows(await readFile(target)).catch((cause: unknown) => {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new UserError("questions_unreadable", `Cannot read ${target}: ${reason}`, hints.manual, undefined, {
       cause,
     });

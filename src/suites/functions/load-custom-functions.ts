@@ -1,6 +1,6 @@
 // Loads the module with the user's suite functions. It runs with this program's rights.
 import { resolve } from "node:path";
-import { UserError } from "../../platform/errors.js";
+import { messageOf, UserError } from "../../platform/errors.js";
 import { statOf } from "../../platform/file-stats.js";
 import { hasSetupFunction } from "../task/task-setup.js";
 import { type CustomFunction, type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
@@ -31,7 +31,7 @@ export async function loadCustomFunctions(path: string): Promise<CustomFunctions
     const { createJiti } = await import("jiti");
     loaded = await createJiti(path, { fsCache: false, moduleCache: false, interopDefault: true }).import(path);
   } catch (error) {
-    throw invalid(path, `cannot load it: ${error instanceof Error ? error.message : String(error)}`);
+    throw invalid(path, `cannot load it: ${messageOf(error)}`);
   }
   const module = withDefault(loaded);
   const byKind = {

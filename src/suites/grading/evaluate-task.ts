@@ -1,4 +1,5 @@
 // Grades a task in its machine by the rules of the suite that it comes from.
+import { messageOf } from "../../platform/errors.js";
 import type { JsonValue } from "../../platform/json.js";
 import type { TaskMachine } from "../../sandbox/task-machine.js";
 import type {
@@ -54,7 +55,7 @@ export async function evaluateTask(
     return { score, state: "success", reason: toLine(reason) };
   } catch (error) {
     if (signal.aborted) throw error;
-    const reason = toLine(error instanceof Error ? error.message : String(error));
+    const reason = toLine(messageOf(error));
     return { score: null, state: obstacleOf(error) ?? "eval_error", reason };
   }
 }
@@ -168,7 +169,7 @@ async function evaluateFlowbook(evaluation: TaskEvaluation, context: EvaluationC
     return { score, reason: score === 1 ? "" : `${metric.func} returned ${score}` };
   } catch (error) {
     if (obstacleOf(error) !== null || context.signal.aborted) throw error;
-    return { score: 0, reason: `${metric.func}: ${error instanceof Error ? error.message : String(error)}` };
+    return { score: 0, reason: `${metric.func}: ${messageOf(error)}` };
   }
 }
 

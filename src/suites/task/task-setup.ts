@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import { messageOf } from "../../platform/errors.js";
 import { type JsonObject, jsonObjectSchema } from "../../platform/json.js";
 import type { CommandResult, TaskMachine } from "../../sandbox/task-machine.js";
 import type { FunctionCall, ObstacleState, SuiteDialect, SuiteTask } from "../../tasks/suite-task.js";
@@ -81,7 +82,7 @@ async function runStep({ func, arguments: args }: FunctionCall, context: SetupCo
     return outcome ?? { state: "unsupported", reason: "unknown function" };
   } catch (error) {
     if (signal.aborted) throw error;
-    return { state: "failed", reason: error instanceof Error ? error.message : String(error) };
+    return { state: "failed", reason: messageOf(error) };
   }
 }
 

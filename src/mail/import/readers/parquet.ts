@@ -11,6 +11,7 @@ import {
 } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
 import { compressors } from "hyparquet-compressors";
+import { messageOf } from "../../../platform/errors.js";
 import { compact } from "../../../platform/optional-values.js";
 import { checkPages, checkRowCount } from "../../../platform/parquet-checks.js";
 import { buildEmailFromRow, readMailFields } from "../../mime/email-fields.js";
@@ -69,7 +70,7 @@ async function openShard(
   const metadata = await parquetMetadataAsync(file).catch((cause: unknown) => {
     throw new BrokenSource(
       where,
-      `(${size} bytes) is not a complete Parquet file: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `(${size} bytes) is not a complete Parquet file: ${messageOf(cause)}`,
       "Download the file again. A truncated Parquet file lacks its footer.",
       cause,
     );

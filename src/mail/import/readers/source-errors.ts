@@ -1,5 +1,5 @@
 // Errors of damaged sources, with the position up to which they were read.
-import { UserError } from "../../../platform/errors.js";
+import { messageOf, UserError } from "../../../platform/errors.js";
 
 /** A truncated or damaged source. Inside a folder or an archive, it is skipped, with `problem` as the reason. */
 export class BrokenSource extends UserError {
@@ -16,7 +16,7 @@ export class BrokenSource extends UserError {
 
 /** @param where the progress, such as `after 1,204 of 9,000 bytes` */
 export function brokenSource(name: string, where: string, cause: unknown): BrokenSource {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = messageOf(cause);
   const problem = `is truncated or damaged ${where}: ${reason}`;
   return new BrokenSource(name, problem, "Download the file again, then import it.", cause);
 }
@@ -28,7 +28,7 @@ export class DamagedData extends Error {
   override readonly name = "DamagedData";
 
   constructor(cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    super(messageOf(cause), { cause });
   }
 }
 
@@ -41,7 +41,7 @@ export function unreadable(path: string, cause: unknown): UserError {
   }
   return new UserError(
     "source_unreadable",
-    `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+    `${path} cannot be read: ${messageOf(cause)}`,
     "Check that you have permission to read it.",
     undefined,
     { cause },
