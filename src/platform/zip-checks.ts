@@ -19,20 +19,35 @@ interface ZipDirectory {
 
 /** Signature of an entry in the directory. */
 const ENTRY = 0x02014b50;
+/** Signature before an entry's content. */
+const CONTENT = 0x04034b50;
 
 /**
- * Yields the entries of an archive. Throws after the last one if the directory continues, because the archive's end
- * then states too few entries: it is damaged, or its writer counted only to 65,535.
+ * Yields the entries of an archive. Throws after the last one if the archive contains more, because the directory
+ * continues or starts after the first content: its end is damaged, or its writer counted only to 65,535.
  */
 export async function* entriesOf(zip: ZipFile): AsyncGenerator<Entry> {
-  yield* zip.eachEntry();
-  const { reader, readEntryCursor } = zip as unknown as ZipDirectory;
-  const next = Buffer.alloc(4);
+  let hasFirst = false;
+  for await (const entry of zip.eachEntry()) {
+    hasFirst ||= entry.relativeOffsetOfLocalHeader === 0;
+    yield entry;
+  }
+  const omitsFirst = !hasFirst && (await signatureAt(zip, 0)) === CONTENT;
+  if (!omitsFirst && (await signatureAt(zip, directoryOf(zip).readEntryCursor)) !== ENTRY) return;
+  throw new Error(`it contains more entries than the ${zip.entryCount} that its end states: unpack it first`);
+}
+
+const directoryOf = (zip: ZipFile) => zip as unknown as ZipDirectory;
+
+/** Returns the four bytes at a position. An archive always has an end of 22 bytes. */
+async function signatureAt(zip: ZipFile, position: number): Promise<number> {
+  const bytes = Buffer.alloc(4);
   await new Promise<void>((resolve, reject) => {
-    reader.read(next, 0, next.length, readEntryCursor, (error) => (error === null ? resolve() : reject(error)));
+    directoryOf(zip).reader.read(bytes, 0, bytes.length, position, (error) =>
+      error === null ? resolve() : reject(error),
+    );
   });
-  if (next.readUInt32LE() !== ENTRY) return;
-  throw new Error(`its directory lists more entries than the ${zip.entryCount} that its end states: unpack it first`);
+  return bytes.readUInt32LE();
 }
 
 export const WRONG_CRC = "its checksum (CRC-32) is wrong";

@@ -85,13 +85,20 @@ describe("a zip archive with a damaged entry", () => {
     expect(bad).toEqual([{ where: "mail.zip entry 2.eml/", reason: "it is a folder with content" }]);
   });
 
-  it("reports an end that states fewer entries than there are", async () => {
+  it.each([
+    ["fewer entries than there are", 0],
+    ["a directory without its first entry", 1],
+  ])("reports an end that states %s", async (_, omitted) => {
     const zip = zipWith(6, () => undefined);
-    expect(zip.indexOf(CENTRAL)).toBeGreaterThan(0);
-    zip.writeUInt16LE(2, zip.lastIndexOf(END) + 10);
+    const [first, end] = [zip.indexOf(CENTRAL), zip.lastIndexOf(END)];
+    const start = omitted === 0 ? first : zip.indexOf(CENTRAL, first + 4);
+    expect(start).toBeGreaterThan(0);
+    zip.writeUInt16LE(2, end + 10);
+    zip.writeUInt32LE(end - start, end + 12);
+    zip.writeUInt32LE(start, end + 16);
     const { error } = await read("mail.zip", zip);
     expect(error).toMatchObject({
-      message: expect.stringContaining("its directory lists more entries than the 2 that its end states"),
+      message: expect.stringContaining("it contains more entries than the 2 that its end states"),
     });
   });
 });
