@@ -22,6 +22,7 @@ const ENTRIES = [
   "mail/import/reader-thread",
   "mail/mime/mime-thread",
   "mail/import/corpus-copy-thread",
+  "results/runs-over-mcp/query-process",
   "server/eval-jobs/eval-job-thread",
   "server/lists/list-thread",
   "server/run-page/run-page-thread",

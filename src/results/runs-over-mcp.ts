@@ -5,11 +5,10 @@ import { listCriteria, OVERALL } from "../evals/criteria.js";
 import { allLabels } from "../evals/labels.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
-import type { JsonObject, JsonSchema, JsonValue } from "../platform/json.js";
+import type { JsonObject, JsonSchema } from "../platform/json.js";
 import { programVersion } from "../platform/program-files.js";
 import { traceText } from "../reports/trace-text.js";
-import { type Db, withStore } from "../store/open-store.js";
-import { Database } from "../store/sqlite.js";
+import { withStore } from "../store/open-store.js";
 import { toolError } from "../tools/mailbox.js";
 import type { MailOffer } from "../tools/mcp-server.js";
 import type { Tool } from "../tools/tool.js";
@@ -18,6 +17,7 @@ import type { ChatTrace, Trace } from "../traces/trace.js";
 import { compareStoredRuns } from "./compare-stored-runs.js";
 import { exportTables } from "./export-tables.js";
 import { runsWithFigures } from "./run-summaries.js";
+import { queryTables } from "./runs-over-mcp/query-tables.js";
 import { readTrace, runDetails } from "./stored-runs.js";
 
 interface RunTool<T extends z.ZodObject = z.ZodObject> {
@@ -100,11 +100,7 @@ const TOOLS: readonly RunTool[] = [
     }),
     async answer({ sql, runs }, context, withMail) {
       const tables = await tablesOfRuns(await runIds(runs, context), context, withMail);
-      try {
-        return queryTables(tables, sql);
-      } finally {
-        tables.close();
-      }
+      return queryTables({ tables, sql, maxRows: MAX_ROWS }, context.signal);
     },
   }),
 ];
@@ -164,9 +160,9 @@ function withoutMail<T extends Trace | ChatTrace>(trace: T): T {
   };
 }
 
-/** Copies the results of runs into a database in memory. A query on the copy reaches neither mail nor other runs. */
-async function tablesOfRuns(runs: readonly string[], context: AppContext, withMail: boolean): Promise<Db> {
-  const tables = new Database(":memory:");
+/** Returns the rows of the tables of runs. They contain neither mail, unless it is allowed, nor other runs. */
+async function tablesOfRuns(runs: readonly string[], context: AppContext, withMail: boolean) {
+  const tables: Record<string, JsonObject[]> = {};
   for (const table of ["tasks", "turns", "tool_calls"] as const) {
     let text = "";
     await exportTables(
@@ -176,41 +172,10 @@ async function tablesOfRuns(runs: readonly string[], context: AppContext, withMa
         for (const piece of pieces) text += piece;
       },
     );
-    const rows = text.split("\n").filter((line) => line !== "") as string[];
-    const records = rows.map((line) => JSON.parse(line) as JsonObject);
-    insertRows(tables, table, withMail ? records : records.map(({ result: _, ...record }) => record));
+    const lines = text.split("\n").filter((line) => line !== "") as string[];
+    const rows = lines.map((line) => JSON.parse(line) as JsonObject);
+    tables[table] = withMail ? rows : rows.map(({ result: _, ...row }) => row);
   }
   const labels = await withStore(context.settings, (db) => listCriteria(db).flatMap(({ name }) => allLabels(db, name)));
-  insertRows(tables, "labels", JSON.parse(JSON.stringify(labels)) as JsonObject[]);
-  return tables;
-}
-
-function insertRows(tables: Db, name: string, rows: readonly JsonObject[]): void {
-  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  // A table needs a column, even without rows.
-  const named = columns.length === 0 ? ["traceId"] : columns;
-  tables.exec(`CREATE TABLE ${name} (${named.map((column) => `"${column.replaceAll('"', '""')}"`).join(", ")})`);
-  const insert = tables.prepare(`INSERT INTO ${name} VALUES (${named.map(() => "?").join(", ")})`);
-  for (const row of rows) insert.run(named.map((column) => toSql(row[column] ?? null)));
-}
-
-function toSql(value: JsonValue): string | number | null {
-  if (typeof value === "boolean") return Number(value);
-  return typeof value === "object" && value !== null ? JSON.stringify(value) : value;
-}
-
-/** Answers a statement that only reads. ATTACH, which would reach other files, is not one. */
-function queryTables(tables: Db, sql: string): { readonly rows: unknown[]; readonly more: boolean } {
-  try {
-    const statement = tables.prepare(sql);
-    if (!statement.reader || !statement.readonly) throw new Error("only statements that return rows can be used");
-    const rows: unknown[] = [];
-    for (const row of statement.iterate()) {
-      if (rows.length === MAX_ROWS) return { rows, more: true };
-      rows.push(row);
-    }
-    return { rows, more: false };
-  } catch (error) {
-    throw new UserError("query_invalid", `Cannot answer the query: ${(error as Error).message}.`, "Correct the SQL.");
-  }
+  return { ...tables, labels: JSON.parse(JSON.stringify(labels)) as JsonObject[] };
 }

@@ -107,6 +107,14 @@ describe("art-e mcp --runs", () => {
     }
   });
 
+  it.each([
+    ["never ends", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n", "20 s"],
+    ["has too large an answer", "SELECT hex(zeroblob(1e7))", "its answer has more than 16 MB"],
+  ])("rejects a query that %s, and answers the next one", async (_, sql, reason) => {
+    expect(await call("query", { sql })).toEqual({ error: expect.stringContaining(reason) });
+    expect(await call("query", { sql: "SELECT count(*) AS n FROM tasks" })).toEqual({ rows: [{ n: 73 }], more: false });
+  });
+
   it("names wrong arguments and unknown tools", async () => {
     expect((await call("show_trace")).error).toContain("trace: ");
     expect((await call("show_run", { run: "nothing" })).error).toContain("nothing");
