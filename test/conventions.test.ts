@@ -30,6 +30,7 @@ const PROCESS_USERS: ReadonlyMap<string, string> = new Map([
     "src/platform/proxied-fetch/proxies.ts",
     "Proxies apply to the process as a whole, like NODE_EXTRA_CA_CERTS, and not from .env.",
   ],
+  ["src/results/runs-over-mcp/query-process.ts", "A program of its own, which reads stdin and prints its answer."],
 ]);
 
 /** Top-level files that no other module imports, with the reason. */

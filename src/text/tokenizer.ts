@@ -1,6 +1,7 @@
 // Splits text into the pieces that the index contains, also in languages without spaces.
 import { readBuiltFile } from "../platform/program-files.js";
 import { identifierRuns, plainSeparators } from "./identifiers.js";
+import { withoutInflection } from "./inflection.js";
 import { isAscii, plainLetters, withoutUmlauts } from "./plain-letters.js";
 
 /** A word, or a sequence of characters in an unsegmented script. */
@@ -99,13 +100,13 @@ export function runTokens(run: string): string[] {
 
 /**
  * Returns the text to index in addition to an email: all of it as bigrams if it contains unsegmented text, otherwise
- * its words with unusual letters in their plain spelling. Identifiers written in pieces follow as one word. Returns
- * null if the email contains none of these.
+ * its words with unusual letters in their plain spelling. Words without inflection, and identifiers in pieces as one
+ * word, follow. Returns null if the email contains none of these.
  */
 export function bigramText(subject: string, body: string): string | null {
   const identifiers = [subject, body].flatMap(joinedIdentifiers);
   if (isAscii(subject) && isAscii(body)) return identifiers.length === 0 ? null : identifiers.join(" ");
-  const others = [subject, body].flatMap(withoutUmlauts);
+  const others = [subject, body].flatMap((part) => [...withoutUmlauts(part), ...withoutInflection(part)]);
   const pieces = UNSEGMENTED.test(subject) || UNSEGMENTED.test(body) ? piecesOfMail(subject, body) : null;
   const words = pieces ?? [subject, body].flatMap(respelledWords).join(" ");
   const text = [words, ...others, ...identifiers].filter((each) => each !== "").join(" ");

@@ -181,9 +181,9 @@ describe("a search of mail in living languages", () => {
     expect(first).toMatchObject({ messageId: "<japanese@plains.example>", match: "best_match" });
   });
 
-  test("uses bigrams and plain spellings, which are stored only for mail in such scripts", () => {
+  test("uses bigrams, plain spellings and stems, which are stored only for mail in such scripts", () => {
     const stored = db.prepare("SELECT bigrams FROM mail_bigrams JOIN messages USING (mail_id) ORDER BY message_id");
-    expect(stored.pluck().all()).toHaveLength(5);
+    expect(stored.pluck().all()).toHaveLength(6);
     expect(stored.pluck().all().at(-1)).toBe("grusse gruesse mueller");
   });
 });

@@ -3,6 +3,7 @@
 import { compact } from "../../platform/optional-values.js";
 import { GROUPED, MONTH_NAMES, monthOf } from "../../text/dates-and-numbers.js";
 import { identifierRuns, plainSeparators } from "../../text/identifiers.js";
+import { withoutInflection } from "../../text/inflection.js";
 import { plainLetters, withoutUmlauts } from "../../text/plain-letters.js";
 import { STOP_WORDS } from "../../text/stop-words.js";
 import { foldText, isUnsegmentedAt } from "../../text/tokenizer.js";
@@ -174,9 +175,20 @@ export function openSpellings(query: string): (word: string, isFrequent: boolean
   const plain = plainQuery(query);
   const text = plain.toLowerCase();
   const words = [...text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)];
-  words.slice(1).forEach(({ 0: second, index }, i) => {
+  const addJoined = (parts: readonly RegExpExecArray[]) => {
+    const pieces = parts.map(([piece]) => piece);
+    const compound = pieces.join("");
+    if (compound.length <= MAX_COMPOUND) add(pieces, [compound]);
+  };
+  const joints = words.slice(1).map(({ 0: second, index }, i) => {
     const { 0: first, index: start } = words[i] as RegExpExecArray;
-    if (isJoint(first, second, text.slice(start + first.length, index))) add([first, second], [first + second]);
+    return isJoint(first, second, text.slice(start + first.length, index));
+  });
+  joints.forEach((isJointHere, i) => {
+    if (!isJointHere) return;
+    addJoined(words.slice(i, i + 2));
+    // `QuarterlyBudgetReview`
+    if (joints[i + 1] === true) addJoined(words.slice(i, i + 3));
   });
   // Compounds with three or more parts, and abbreviations such as U.S. or P.U.C.
   for (const [joined] of text.matchAll(
@@ -189,7 +201,9 @@ export function openSpellings(query: string): (word: string, isFrequent: boolean
     add([capitals], [[...capitals].join(" ")]);
   }
   for (const { pieces, joined } of identifierRuns(plainSeparators(query), true)) add(pieces, [joined]);
-  for (const word of query.match(/[\p{L}\p{M}]+/gu) ?? []) add([plainLetters(word)], withoutUmlauts(word));
+  for (const word of query.match(/[\p{L}\p{M}]+/gu) ?? []) {
+    add([plainLetters(word)], [...withoutUmlauts(word), ...withoutInflection(word)]);
+  }
   for (const day of daysOf(text)) add(day.words, daySpellings(day));
   return (word, isFrequent) => [
     ...new Set([
