@@ -98,6 +98,9 @@ function continues(later: ConversationEmail, email: ConversationEmail): boolean 
 const REQUEST =
   /\b(?:please|could you|can you|would you|will you|let me know|let us know|do you|are you|have you|did you|i need|we need|need you to)\b/i;
 
+/** A question mark behind a word. Tables contain others, such as `N?S` and `???/MPCO`. */
+const QUESTION_MARK = /\?(?![?\p{L}\p{N}/])/u;
+
 /** Whether the sender's own text asks for something, with a question mark outside of a URL or words of a request. */
 export function asksSomething(email: Pick<ConversationEmail, "body">): boolean {
   return requestIn(email) !== null;
@@ -105,7 +108,7 @@ export function asksSomething(email: Pick<ConversationEmail, "body">): boolean {
 
 function requestIn({ body }: Pick<ConversationEmail, "body">): "question" | "request" | null {
   const text = ownText(body).replace(/https?:\S+/g, "");
-  if (text.includes("?")) return "question";
+  if (QUESTION_MARK.test(text)) return "question";
   return REQUEST.test(text) ? "request" : null;
 }
 

@@ -16,8 +16,15 @@ const hitsSchema = z.array(
   }),
 );
 
-/** Formats the hits of email_search or search_emails. `explanations` has one entry per hit, in the same order. */
-export function searchHits(value: unknown, explanations: readonly string[] = []): string {
+interface HitsText {
+  /** One entry per hit, in the same order. */
+  readonly explanations?: readonly string[];
+  /** Whether the hits were listed without words, so that they match none. */
+  readonly isListing?: boolean;
+}
+
+/** Formats the hits of email_search or search_emails. */
+export function searchHits(value: unknown, { explanations = [], isListing = false }: HitsText = {}): string {
   const { emails, total } = z
     .union([
       z.object({ emails: hitsSchema, total: z.number() }),
@@ -27,7 +34,7 @@ export function searchHits(value: unknown, explanations: readonly string[] = [])
   if (emails.length === 0) return "No emails found.";
   const lines = emails.map((mail, i) =>
     compact([
-      `${mail.message_id}${mail.match === undefined ? "" : `  (${mail.match.replace("_", " ")})`}`,
+      `${mail.message_id}${isListing || mail.match === undefined ? "" : `  (${mail.match.replace("_", " ")})`}`,
       mail.subject !== undefined && `  ${mail.date?.slice(0, 10) ?? "no date"}  ${mail.sender}  ${mail.subject}`,
       `  ${mail.snippet}`,
       ...(explanations[i] ?? "")

@@ -83,9 +83,18 @@ export function explainSearch(typed: TypedSearch, settings: AppSettings) {
   });
 }
 
-/** Calls the same handlers as agents do, so that the result is the same as an agent's. */
-export function searchMailbox(typed: TypedSearch, settings: AppSettings): Promise<JsonValue> {
-  return withStore(settings, (db) => searchIn(db, searchOptions(db, typed)));
+/**
+ * Calls the same handlers as agents do, so that the value is the same as an agent's. `isListing`: there are no words to
+ * search for, so the emails are the newest ones.
+ */
+export function searchMailbox(
+  typed: TypedSearch,
+  settings: AppSettings,
+): Promise<{ readonly value: JsonValue; readonly isListing: boolean }> {
+  return withStore(settings, async (db) => {
+    const options = searchOptions(db, typed);
+    return { value: await searchIn(db, options), isListing: options.words.length === 0 };
+  });
 }
 
 function searchOptions(db: Db, { mailbox, ...options }: TypedSearch): SearchOptions {

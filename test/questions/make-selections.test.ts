@@ -190,6 +190,9 @@ describe("asksSomething", () => {
     ["Please call me.", true],
     ["It is on Monday. See http://x.example/?a=1", false],
     ["It is on Monday.\n\n> When is it?", false],
+    ["(Is it on Monday?)", true],
+    ["Really?! At ten??", true],
+    ["COB N?S\tB\t25\nSNPD(T)???/MPCO\tS\t6", false],
   ])("looks at the sender's own text, as in %j", (body, expected) => {
     expect(asksSomething({ body })).toBe(expected);
   });

@@ -77,6 +77,15 @@ describe("art-e search and show", () => {
       expect([code, stderr]).toEqual([2, expect.stringContaining("--explain requires words to search for.")]);
     });
 
+    it("does not say how emails match if there are no words", async ({ expect }) => {
+      const heads = async (words: string) => {
+        const { stdout } = await artE(`search ${MARCUS} ${words} -l 2`);
+        return stdout.split("\n").filter((line) => line.startsWith("<"));
+      };
+      expect(await heads("")).toEqual([expect.stringMatching(/^<\S+>$/), expect.stringMatching(/^<\S+>$/)]);
+      expect((await heads(PHRASE))[0]).toMatch(/^<\S+> {2}\(all words\)$/);
+    });
+
     it("rejects --explain if the emails are sorted by date", async () => {
       const { code, stderr } = await artE(`search ${MARCUS} quantity --order newest --explain`);
       expect([code, stderr]).toEqual([2, expect.stringContaining("--explain cannot be combined with --order newest")]);
