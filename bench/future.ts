@@ -7,10 +7,11 @@ import { readConversations } from "../src/mail/conversations.js";
 import { openMailboxes } from "../src/mail/mailboxes.js";
 import { Conversations, SELECTION_PERIODS } from "../src/mail/open-emails.js";
 import { tasksOf } from "../src/questions/make-selections.js";
-import { wilson } from "../src/statistics/intervals.js";
 import { type Db, openStore } from "../src/store/open-store.js";
+import { questionSchema } from "../src/tasks/question.js";
 import { MADE_KINDS, type MadeKind } from "../src/tasks/selection.js";
 import { count, estimate, share, table } from "../src/text/format.js";
+import { AGREEMENT_COLUMNS, agreementRows, type Label, readLabels } from "./future-labels.js";
 import {
   bestThreshold,
   FEATURES,
@@ -22,12 +23,11 @@ import {
 import { importReal } from "./search-quality/question-sets.js";
 
 /**
- * Measures the tasks about the future of a mailbox. First, how often the rules that make them agree with a person who
- * read the emails and what followed, and how many tasks the mailboxes give. Then, what agents without a language model
+ * Measures the tasks about the future of a mailbox. First, how often the rules that make them agree with a reader
+ * of the emails and of what followed, and how many tasks the mailboxes give. Then, what agents without a language model
  * reach on the tasks of the test mailboxes.
  */
 
-const LABELS = fileURLToPath(new URL("../fixtures/future/labels.tsv", import.meta.url));
 const AGENT = fileURLToPath(new URL("./future-agent.mjs", import.meta.url));
 const PROGRAM = fileURLToPath(new URL("../bin/art-e.js", import.meta.url));
 
@@ -63,9 +63,16 @@ export function printFutureBench(enron: string, folder: string): void {
       console.log(`${kind}: no tasks from the test mailboxes\n`);
       continue;
     }
-    const learned: typeof AGENTS =
-      kind === "needs-reply" ? learnedAgents(db, examplesOfTasks(db, mailboxes), dataset, folder) : {};
-    const rows = Object.entries({ ...AGENTS, ...learned }).map(([name, flags]) => {
+    const tasks = readTaskDays(dataset);
+    const right = tasks.filter((task) => task.right > 0);
+    console.log(
+      `${kind}: ${count(tasks.length)} tasks from ${countOwners(tasks)} test mailboxes, ${count(right.length)} with a right email from ${countOwners(right)}.`,
+    );
+    const rows = Object.entries({
+      ...AGENTS,
+      "all open": openAgent(db, kind, tasks, folder),
+      ...(kind === "needs-reply" ? learnedAgents(db, examplesOfTasks(db, mailboxes), tasks, folder) : {}),
+    }).map(([name, flags]) => {
       const output = join(folder, "results.json");
       artE("run", ...flags, "--dataset", dataset, "-l", "0", "-o", output, "--overwrite", "--config", "off");
       const { scores } = JSON.parse(readFileSync(output, "utf8")) as { scores: Record<string, ScoreFigures> };
@@ -140,31 +147,68 @@ function fitReplyModels(examples: Examples): (owner: string) => FittedModel | nu
   };
 }
 
-/** Returns agents that select among the open emails: all of them, and those that the logistic model prefers. */
-function learnedAgents(db: Db, examples: Examples, dataset: string, folder: string) {
+interface MailboxDay {
+  readonly owner: string;
+  readonly day: string;
+  /** Number of right emails. */
+  readonly right: number;
+}
+
+function readTaskDays(dataset: string): readonly MailboxDay[] {
   const lines = readFileSync(dataset, "utf8").trim().split("\n");
-  const tasks = lines.map(
-    (line) => JSON.parse(line) as { readonly inbox_address: string; readonly query_date: string },
+  return lines.map((line) => {
+    const { inbox_address: owner, query_date: day, select } = questionSchema.parse(JSON.parse(line));
+    return { owner, day, right: select?.emails.length ?? 0 };
+  });
+}
+
+function countOwners(tasks: readonly MailboxDay[]): string {
+  return count(new Set(tasks.map(({ owner }) => owner)).size);
+}
+
+/** Returns the flags of an agent that selects these emails, one list of Message-IDs per task. */
+function selectingAgent(
+  name: string,
+  tasks: readonly MailboxDay[],
+  selected: readonly (readonly string[])[],
+  folder: string,
+): readonly string[] {
+  const file = join(folder, `${name}.json`);
+  writeFileSync(
+    file,
+    JSON.stringify(Object.fromEntries(tasks.map(({ owner, day }, i) => [`${owner} ${day}`, selected[i]]))),
   );
-  const inboxes = [...new Set(tasks.map(({ inbox_address }) => inbox_address))];
+  return [...program("file", file), "-a", name];
+}
+
+/** Returns an agent that selects all open emails. */
+function openAgent(db: Db, kind: MadeKind, tasks: readonly MailboxDay[], folder: string): readonly string[] {
+  const selected = tasks.map(({ owner, day }) => {
+    const conversations = new Conversations(owner, readConversations(db, owner));
+    const open = conversations.open(kind, { day, ...SELECTION_PERIODS[kind] });
+    return open.map(({ email }) => email.ids[0] ?? email.messageId);
+  });
+  return selectingAgent("all-open", tasks, selected, folder);
+}
+
+/** Returns agents that select the open emails that the logistic model prefers. */
+function learnedAgents(db: Db, examples: Examples, tasks: readonly MailboxDay[], folder: string) {
+  const inboxes = [...new Set(tasks.map(({ owner }) => owner))];
   const examplesOf = new Map(inboxes.map((owner) => [owner, openExamples(db, owner)]));
   const modelOf = fitReplyModels(examples);
   const models = new Map(inboxes.map((owner) => [owner, modelOf(owner)]));
   /** Open emails of each task with their probabilities, the most probable first. */
-  const ranked = tasks.map(({ inbox_address: owner, query_date: day }) => {
+  const ranked = tasks.map(({ owner, day }) => {
     const fitted = models.get(owner);
     const open = examplesOf.get(owner)?.({ day, ...SELECTION_PERIODS["needs-reply"] }) ?? [];
     const emails = open.map(({ id, features }) => ({ id, p: fitted?.model.probability(features) ?? 0 }));
-    return { key: `${owner} ${day}`, threshold: fitted?.threshold ?? 1, emails: emails.sort((a, b) => b.p - a.p) };
+    return { threshold: fitted?.threshold ?? 1, emails: emails.sort((a, b) => b.p - a.p) };
   });
   const agent = (name: string, select: (task: (typeof ranked)[number]) => (typeof ranked)[number]["emails"]) => {
-    const file = join(folder, `${name}.json`);
-    const selected = ranked.map((task) => [task.key, select(task).map(({ id }) => id)]);
-    writeFileSync(file, JSON.stringify(Object.fromEntries(selected)));
-    return [...program("file", file), "-a", name];
+    const selected = ranked.map((task) => select(task).map(({ id }) => id));
+    return selectingAgent(name, tasks, selected, folder);
   };
   return {
-    "all open": agent("all-open", ({ emails }) => emails),
     "logistic, above threshold": agent("logistic", ({ emails, threshold }) => emails.filter(({ p }) => p >= threshold)),
     "logistic, best 3": agent("logistic-3", ({ emails }) => emails.slice(0, 3)),
   };
@@ -213,37 +257,21 @@ function spaced<T extends { readonly query_date: string; readonly select: { read
   return chosen;
 }
 
-interface Label {
-  readonly kind: string;
-  readonly rule: string;
-  readonly read: string;
-}
-
+/** Prints how often the current rules agree with the reader, and the verdicts that differ from the stored ones. */
 function printAgreement(db: Db): void {
-  const [, ...lines] = readFileSync(LABELS, "utf8").trim().split("\n");
   const ruleOf = rulesOver(db);
-  const labels = lines.map((line): Label => {
-    const [id = "", mailbox = "", date = "", kind = "", rule = "", read = ""] = line.split("\t");
-    return { kind, read, rule: ruleOf(id, mailbox, date, kind) ?? rule };
-  });
-  const known = labels.filter(({ read }) => read !== "unknown");
-  const kinds = [...new Set(known.map(({ kind }) => kind))];
-  const rows = kinds.map((wanted) => {
-    const of = known.filter(({ kind }) => kind === wanted);
-    const rate = (some: typeof of) => {
-      const agreed = some.filter(({ rule, read }) => rule === read).length;
-      return estimate({ value: agreed / some.length, ...wilson(agreed, some.length), n: some.length });
-    };
-    const answered = (verdict: string) => rate(of.filter(({ rule }) => rule === verdict));
-    return [wanted, rate(of), answered("yes"), answered("no")];
-  });
-  console.log(table(["rule and reader", "agree", "if the rule says right", "otherwise"], rows));
+  const stored = readLabels();
+  const labels = stored.map((label) => ({ ...label, rule: ruleOf(label) ?? label.rule }));
+  console.log(table(AGREEMENT_COLUMNS, agreementRows(labels)));
+  for (const [i, { id, kind, rule }] of labels.entries()) {
+    if (rule !== stored[i]?.rule) console.log(`The verdict on ${id} (${kind}) is now ${rule}.`);
+  }
 }
 
 /** Returns the current rule's verdict about an email on a day, or null for a kind without a rule. */
-function rulesOver(db: Db): (id: string, mailbox: string, day: string, kind: string) => "yes" | "no" | null {
+function rulesOver(db: Db): (label: Label) => "yes" | "no" | null {
   const byMailbox = new Map<string, Conversations>();
-  return (id, mailbox, day, kind) => {
+  return ({ id, mailbox, date: day, kind }) => {
     if (!isMadeKind(kind)) return null;
     const conversations = byMailbox.get(mailbox) ?? new Conversations(mailbox, readConversations(db, mailbox));
     byMailbox.set(mailbox, conversations);

@@ -8,7 +8,7 @@ export const SELECTION_KINDS = ["needs-reply", "waiting-for", "follow-up"] as co
 
 /**
  * The kinds that can be made from any mailbox. Follow-ups cannot: most second emails answer one that is missing in the
- * mailbox, so reading them confirmed only one of nine.
+ * mailbox, so reading them confirmed only one of twelve.
  */
 export const MADE_KINDS = ["needs-reply", "waiting-for"] as const satisfies readonly (typeof SELECTION_KINDS)[number][];
 
