@@ -30,7 +30,9 @@ export const searchCommand = defineCommand(
       const explained = await explainSearch(flags, settings);
       const scores = explained.emails.map(({ score }) => explainedScore(score));
       out.result(explained, () =>
-        [correctedWords(explained.corrections), searchHits(explained, { explanations: scores })].filter(Boolean).join("\n\n"),
+        [correctedWords(explained.corrections), searchHits(explained, { explanations: scores })]
+          .filter(Boolean)
+          .join("\n\n"),
       );
     } else {
       const { value, isListing } = await searchMailbox(flags, settings);
