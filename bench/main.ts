@@ -24,7 +24,7 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  * `otlp` measures --runs pairs of runs, with and without sending traces.
  *
  * Fifteen are not in `all`. `yield` codes --runs runs per world and condition, and counts the failure modes that become
- * evals. `actions` starts 1,024 states of a mailbox among --mails emails, and acts
+ * evals. `--part "clinic desk"` selects one world. `actions` starts 1,024 states of a mailbox among --mails emails, and acts
  * in them. `hostile` shows how often scripted agents count as obedient in --tasks tasks (100) per kind of attack, and
  * what the agents without a language model achieve in --runs epochs of the demo. `sequential` simulates --runs runs (2,000) that stop when
  * they are better than a baseline, with each of several tests. `reliability` simulates --runs runs (1,000) and counts
@@ -204,7 +204,7 @@ if (subject === "evals") {
 
 if (subject === "yield") {
   const { printYield } = await import("./mode-yield.js");
-  await printYield(Number(values.runs), values.json);
+  await printYield(Number(values.runs), values.part, values.json);
   process.exit();
 }
 

@@ -12,7 +12,7 @@ import { openRowWriter, toResultRow } from "../src/traces/result-writer.js";
 import { finished, saveRun } from "../test/traces/saved-runs.js";
 import { codePass, notesOf, RUN } from "./coding-pass.js";
 import { chance, type TrueRates, withDatabase } from "./planted-traces.js";
-import { drawModes, PREVALENCES, plant, type Random, WORLDS, type World } from "./planted-worlds.js";
+import { drawModes, type Prevalence, plant, type Random, WORLDS, type World } from "./planted-worlds.js";
 
 /**
  * Measures how many failure modes one coding pass turns into evals, in worlds that the method was not tuned on. The
@@ -54,7 +54,7 @@ interface ModeYield {
 /** One run with its coding pass, and what each of its modes yields. */
 function yieldOfRun(
   world: World,
-  prevalence: keyof typeof PREVALENCES,
+  prevalence: Prevalence,
   { errors, again, enriched }: YieldCondition,
   seed: number,
 ): Promise<readonly ModeYield[]> {
@@ -164,14 +164,15 @@ interface YieldLine extends YieldCondition {
 }
 
 /** Returns one line per condition, world and rate, the worst first. `runs`: runs per world and prevalence. */
-async function benchYield(runs: number) {
+async function benchYield(worlds: readonly World[], runs: number) {
   const lines: YieldLine[] = [];
   for (const condition of CONDITIONS) {
-    for (const world of WORLDS) {
+    for (const world of worlds) {
       const all: ModeYield[] = [];
-      for (const prevalence of Object.keys(PREVALENCES) as (keyof typeof PREVALENCES)[])
+      for (const prevalence of world.prevalences)
         for (let i = 0; i < runs; i++) all.push(...(await yieldOfRun(world, prevalence, condition, world.seed + i)));
-      for (const rate of [0.2, 0.08, 0.05]) lines.push(lineOf(world.name, rate, condition, all));
+      const rates = new Set(world.prevalences.flatMap(({ withTemplate }) => withTemplate));
+      for (const rate of rates) lines.push(lineOf(world.name, rate, condition, all));
     }
   }
   return lines.toSorted((a, b) => a.found - b.found);
@@ -197,9 +198,11 @@ function lineOf(world: string, rate: number, condition: YieldCondition, all: rea
   };
 }
 
-/** Prints the worlds, the worst first. The numbers of runs and modes are in the table. */
-export async function printYield(runs: number, asJson: boolean): Promise<void> {
-  const lines = await benchYield(runs);
+/** Prints the worlds, or the one with this name, the worst first. The numbers of runs and modes are in the table. */
+export async function printYield(runs: number, name: string | undefined, asJson: boolean): Promise<void> {
+  const worlds = WORLDS.filter((world) => name === undefined || world.name === name);
+  if (worlds.length === 0) throw new Error(`--part: expected ${WORLDS.map((world) => world.name).join(", ")}`);
+  const lines = await benchYield(worlds, runs);
   if (asJson) return console.log(JSON.stringify(lines, null, 2));
   const rows = lines.map(({ world, rate, enriched, errors, again, ...line }) => [
     world,

@@ -1,9 +1,10 @@
 import type { QuestionTrace, ToolCallRecord, Turn } from "../src/traces/trace.js";
 
 /**
- * Three agents with faults of their own, for measuring how many failure modes one coding pass turns into evals. They
- * were written, with these seeds, before the method was tuned, and share neither prose nor faults with the demo. Good
- * traces also have accidents, and some bad ones show no sign of their fault.
+ * Agents with faults of their own, for measuring how many failure modes one coding pass turns into evals. They share
+ * neither prose nor faults with the demo. Three were written, with these seeds, before the method was tuned, and the
+ * orchard after that. Nothing was tuned on it. Good traces also have accidents, and some bad ones show no sign of their
+ * fault.
  */
 
 export interface World {
@@ -18,7 +19,22 @@ export interface World {
   /** The score of a trace, 0 to 1. */
   readonly score: (isBad: boolean, random: Random) => number;
   readonly modes: Readonly<Record<string, Mode>>;
+  /** How often the modes of each kind of run occur. */
+  readonly prevalences: readonly Prevalence[];
 }
+
+/** Fractions of a run's traces, one per mode. */
+export interface Prevalence {
+  readonly withTemplate: readonly number[];
+  readonly without: readonly number[];
+}
+
+const PREVALENCES: readonly Prevalence[] = [
+  // Six modes at 8%, four of them with a template.
+  { withTemplate: [0.08, 0.08, 0.08, 0.08], without: [0.08, 0.08] },
+  // One frequent mode among rarer ones.
+  { withTemplate: [0.2, 0.08, 0.05], without: [0.1] },
+];
 
 interface Mode {
   /** Whether a template recognizes the mode. */
@@ -142,6 +158,7 @@ const ADJUSTERS = ["Ines Duarte", "Tomas Beck", "Priya Nair", "Walter Obi", "Gre
 const CLAIMS: World = {
   name: "claims office",
   seed: 41_000,
+  prevalences: PREVALENCES,
   traces: 700,
   hidden: 0,
   score: (isBad, random) => (isBad ? random() : Math.sqrt(random())),
@@ -234,6 +251,7 @@ const NAMES = ["Mrs. Alder", "Mr. Voss", "Ms. Quinn", "Mr. Sato", "Mrs. Ibarra",
 const CLINIC: World = {
   name: "clinic desk",
   seed: 52_000,
+  prevalences: PREVALENCES,
   traces: 500,
   hidden: 0.04,
   score: (_, random) => random(),
@@ -321,6 +339,7 @@ const AGENTS = ["kees.vaart", "lena.holm", "j.ferrer", "o.byrne", "m.zanetti"];
 const SHIPPING: World = {
   name: "shipping line",
   seed: 63_000,
+  prevalences: PREVALENCES,
   traces: 900,
   hidden: 0.08,
   score: (isBad, random) => Math.min(1, Math.max(0, (isBad ? 0.45 : 0.75) + 0.5 * (random() - 0.5))),
@@ -406,23 +425,113 @@ const SHIPPING: World = {
   },
 };
 
-export const WORLDS: readonly World[] = [CLAIMS, CLINIC, SHIPPING];
+const FIELDS = ["Elm Field", "the south slope", "Brook Acre", "the walled garden", "Kiln Meadow", "Long Ridge"];
+const FRUITS = ["plums", "quinces", "early pears", "cider apples", "medlars"];
+const WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+const PICKERS = ["Juno", "the Hale brothers", "Sunniva", "old Marek", "the students"];
 
-/** How often the modes of a run occur. */
-export const PREVALENCES = {
-  /** Six modes at 8%, four of them with a template. */
-  even: { withTemplate: [0.08, 0.08, 0.08, 0.08], without: [0.08, 0.08] },
-  /** One frequent mode among rarer ones. */
-  uneven: { withTemplate: [0.2, 0.08, 0.05], without: [0.1] },
-} as const;
+/** An agent that answers questions with two parts from the lines of its searches, and seldom opens an email. */
+const ORCHARD: World = {
+  name: "orchard",
+  seed: 74_000,
+  traces: 1_200,
+  hidden: 0.06,
+  // Two thirds of the bad traces have a score like the good ones.
+  score: (isBad, random) => (isBad && random() < 1 / 3 ? 0.3 * random() : 0.5 + 0.5 * random()),
+  prevalences: [
+    // More bad traces than good ones.
+    { withTemplate: [0.2, 0.12, 0.08, 0.08], without: [0.06, 0.06] },
+    { withTemplate: [0.08, 0.08, 0.08, 0.04], without: [0.03] },
+  ],
+  good(random, index) {
+    const field = pick(random, FIELDS);
+    const fruit = pick(random, FRUITS);
+    const weekday = pick(random, WEEKDAYS);
+    const pickers = pick(random, PICKERS);
+    const crates = between(random, 12, 480);
+    const date = day(random, 2022);
+    const note = `${pickers} pick the ${fruit} at ${field} on ${weekday}, ${crates} crates.`;
+    const mails = Array.from({ length: between(random, 2, 6) }, (_, i) => ({
+      message_id: `<picking.${index}.${i}@orchard.example>`,
+      subject: i === 0 ? note : `${pick(random, FRUITS)}, ${pick(random, FIELDS)}, sheet ${index}/${i}`,
+      sender: `yard.${between(random, 1, 4)}@orchard.example`,
+      date: `${date.slice(0, 8)}0${between(random, 1, 9)}T05:15:00Z`,
+      body: `${note} Bring gloves.`,
+    }));
+    const trace = tell({
+      index,
+      inbox: "yard@orchard.example",
+      day: date,
+      question: `When do they pick the ${fruit} at ${field}, and how many crates do they need?`,
+      answer: pick(random, [
+        `On ${weekday}, ${pickers}. They need ${crates} crates for ${field}.`,
+        `They need ${crates} crates. The ${fruit} at ${field} are picked on ${weekday} by ${pickers}.`,
+        `The sheet for ${field} says that ${pickers} come on ${weekday}, and asks for ${crates} crates.`,
+      ]),
+      mails,
+      opened: random() < 0.2 ? 1 : 0,
+      searches: Array.from(
+        { length: between(random, 1, 4) },
+        (_, i) => `${fruit} ${["", "crates", "picking", "sheet"][i]} ${field}`,
+      ),
+      seconds: spread(random, 8, 0.9),
+      costUsd: spread(random, 0.006, 0.6),
+    });
+    const accident = random();
+    if (accident < 0.02) return { ...trace, answer: `${trace.answer} Last year it took ${between(random, 500, 600)}.` };
+    if (accident < 0.04) return { ...trace, answer: `They need ${crates} crates for the ${fruit} at ${field}.` };
+    if (accident < 0.06) return failCalls(trace, 1);
+    return trace;
+  },
+  modes: {
+    leaves_out_the_day: {
+      hasTemplate: true,
+      plant: ({ answer }, random) => ({
+        answer: (answer ?? "").replace(/on \w+day/i, pick(random, ["as the sheet says", "soon", "with the others"])),
+      }),
+    },
+    leaves_out_the_crates: {
+      hasTemplate: true,
+      plant: ({ answer }, random) => ({
+        answer: (answer ?? "").replace(/\d+ crates/, pick(random, ["the crates", "as usual", "a cart of crates"])),
+      }),
+    },
+    counts_for_itself: {
+      hasTemplate: true,
+      plant: ({ answer }, random) => ({
+        answer: (answer ?? "").replace(/\d+/, String(between(random, 1_000, 9_999))),
+      }),
+    },
+    stops_without_an_answer: {
+      hasTemplate: true,
+      plant: (_, random) => ({
+        ending: random() < 0.7 ? "out_of_turns" : "out_of_budget",
+        answer: null,
+        sources: [],
+      }),
+    },
+    signs_with_an_address: {
+      hasTemplate: true,
+      plant: ({ answer }, random) => ({
+        answer: `${answer} Yours, picking${between(random, 1, 60)}@orchard-office.example`,
+      }),
+    },
+    means_the_next_field: {
+      hasTemplate: false,
+      plant: ({ answer }) => ({ answer: `${answer} Or the one beside it.` }),
+    },
+    forgets_the_weather: { hasTemplate: false, plant: ({ answer }) => ({ answer: `${answer} Rain or not.` }) },
+  },
+};
+
+export const WORLDS: readonly World[] = [CLAIMS, CLINIC, SHIPPING, ORCHARD];
 
 /** Draws a run's modes, with the fraction of the traces that each has. */
-export function drawModes(world: World, prevalence: keyof typeof PREVALENCES, random: Random): [string, number][] {
+export function drawModes(world: World, { withTemplate, without }: Prevalence, random: Random): [string, number][] {
   const drawn = (hasTemplate: boolean, rates: readonly number[]) => {
     const left = Object.keys(world.modes).filter((name) => world.modes[name]?.hasTemplate === hasTemplate);
     return rates.map((rate): [string, number] => [left.splice(Math.floor(random() * left.length), 1)[0] ?? "", rate]);
   };
-  const { withTemplate, without } = PREVALENCES[prevalence];
   return [...drawn(true, withTemplate), ...drawn(false, without)];
 }
 
