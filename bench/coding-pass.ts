@@ -6,7 +6,7 @@ import { openLabeling } from "../src/evals/labeling.js";
 import { firstDraw } from "../src/evals/labels.js";
 import { PassTally } from "../src/evals/pass-rates.js";
 import { getEval, saveDraft } from "../src/evals/store.js";
-import { suggestEvals } from "../src/evals/suggest.js";
+import { evalSuggester } from "../src/evals/suggest.js";
 import { TEMPLATES } from "../src/evals/templates.js";
 import { testEval } from "../src/evals/test-eval.js";
 import { contextOf } from "../src/library/options/context.js";
@@ -376,7 +376,7 @@ async function correctedRate(
 ) {
   try {
     if (chosen) {
-      const { evals } = await suggestEvals({ criterion: MODE, seed }, settings);
+      const { evals } = evalSuggester(db, seed)(MODE);
       if (!evals.some(({ stored }) => stored.definition.name === "has_source")) return null;
     }
     const options = { name: "has_source", criterion: MODE, thresholds: "usable" } as const;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { generateEvals } from "../src/evals/generate.js";
 import { openLabeling } from "../src/evals/labeling.js";
 import { saveDraft } from "../src/evals/store.js";
-import { suggestEvals } from "../src/evals/suggest.js";
+import { evalSuggester } from "../src/evals/suggest.js";
 import { TEMPLATES } from "../src/evals/templates.js";
 import { testEval } from "../src/evals/test-eval.js";
 import { contextOf } from "../src/library/options/context.js";
@@ -156,7 +156,7 @@ async function plantedSet(
     const outcome = { chosen: false, accepted: false, any: false, anyAccepted: false };
     const none = { ...outcome, tpr: null, tnr: null };
     try {
-      const { evals } = await suggestEvals({ criterion: "overall", seed }, settings);
+      const { evals } = evalSuggester(db, seed)("overall");
       const names = evals.map(({ stored }) => stored.definition.name);
       const accepted = new Map<string, boolean>();
       for (const name of names) accepted.set(name, await isAccepted(name, "overall", settings));

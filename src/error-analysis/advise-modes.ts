@@ -3,7 +3,7 @@ import type { MeasuredTemplate } from "../evals/choose-templates.js";
 import { criterionSentence, listCriteria } from "../evals/criteria.js";
 import { effectiveLabels } from "../evals/effective-labels.js";
 import { unconfirmedTraces } from "../evals/labels.js";
-import { type Suggestion, suggestEvals } from "../evals/suggest.js";
+import { evalSuggester, type Suggestion } from "../evals/suggest.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
@@ -44,22 +44,24 @@ const FREQUENT = 0.5;
  * Returns advice for one mode, or for each mode with notes or labels, the most frequent first, and the newest coding
  * pass. Saves the chosen templates as drafts. Throws a UserError if the only mode has too few labels.
  */
-export async function adviseModes(
+export function adviseModes(
   { mode: only, seed }: { readonly mode?: string | undefined; readonly seed: number },
   settings: AppSettings,
 ): Promise<{ readonly advice: readonly ModeAdvice[]; readonly pass: CodingPass | null }> {
-  const { modes, pass } = await withStore(settings, (db) => ({ modes: allModes(db), pass: newestPass(db) }));
-  if (modes.length === 0) {
-    throw new UserError(
-      "modes_missing",
-      "No trace has a label or a note in a failure mode.",
-      `Note what went wrong in some traces (${commandLine`art-e evals code`}), or label them (${commandLine`art-e evals label`}).`,
-    );
-  }
-  const selected = only === undefined ? modes : [modes.find(({ name }) => name === only) ?? unknownMode(only)];
-  const advice: ModeAdvice[] = [];
-  for (const mode of selected) advice.push(await adviseMode(mode, { seed, isOnly: selected.length === 1 }, settings));
-  return { advice, pass };
+  return withStore(settings, (db) => {
+    const modes = allModes(db);
+    if (modes.length === 0) {
+      throw new UserError(
+        "modes_missing",
+        "No trace has a label or a note in a failure mode.",
+        `Note what went wrong in some traces (${commandLine`art-e evals code`}), or label them (${commandLine`art-e evals label`}).`,
+      );
+    }
+    const selected = only === undefined ? modes : [modes.find(({ name }) => name === only) ?? unknownMode(only)];
+    const suggest = evalSuggester(db, seed);
+    const isOnly = selected.length === 1;
+    return { advice: selected.map((mode) => adviseMode(db, mode, suggest, isOnly)), pass: newestPass(db) };
+  });
 }
 
 /** Returns the modes with notes, the most frequent first, and then those that traces were labeled for directly. */
@@ -81,22 +83,18 @@ function unknownMode(name: string): AdvisedMode {
   return { name, sentence: null, fix: "eval", traces: 0, rate: NO_ESTIMATE };
 }
 
-async function adviseMode(
-  mode: AdvisedMode,
-  { seed, isOnly }: { readonly seed: number; readonly isOnly: boolean },
-  settings: AppSettings,
-): Promise<ModeAdvice> {
+function adviseMode(db: Db, mode: AdvisedMode, suggest: (mode: string) => Suggestion, isOnly: boolean): ModeAdvice {
   if (mode.fix === "prompt") return { mode, kind: "prompt", reason: "marked" };
   if (mode.rate.low !== null && mode.rate.low > FREQUENT) return { mode, kind: "prompt", reason: "frequent" };
   try {
-    const { candidates, evals, ...labels } = await suggestEvals({ criterion: mode.name, seed }, settings);
+    const { candidates, evals, ...labels } = suggest(mode.name);
     const templates = candidates.map(({ measured: { template }, ...one }): TriedTemplate => {
       const saved = evals.find(({ stored: { definition } }) => definition.name === template.name);
       const version = one.rejection === null ? (saved?.stored.definition.version ?? null) : null;
       return { ...one, name: template.name, template, version };
     });
-    const { length } = await withStore(settings, (db) => unconfirmedTraces(db, mode.name));
-    return { mode, kind: evals.length === 0 ? "rubric" : "template", ...labels, templates, unconfirmed: length };
+    const unconfirmed = unconfirmedTraces(db, mode.name).length;
+    return { mode, kind: evals.length === 0 ? "rubric" : "template", ...labels, templates, unconfirmed };
   } catch (error) {
     if (isOnly || !(error instanceof UserError) || error.code !== "labels_few") throw error;
     return { mode, kind: "labels", why: error.message, hint: error.hint };

@@ -1,9 +1,8 @@
 // The label that counts for each trace, by source and half, and the labeled traces of a half.
 import { createHash } from "node:crypto";
 import { samplingWeight } from "../statistics/sampling-weight.js";
-import { skipDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
-import { parseTrace } from "../traces/traces-store.js";
+import { traceReader } from "../traces/traces-store.js";
 import { criterionSentence } from "./criteria.js";
 import {
   type EvalDefinition,
@@ -42,15 +41,30 @@ export function* labeledPages(db: Db, criterion: string, half: Half | null, size
  * between traces, because callers wait for models and sandboxes in between.
  */
 export function* iterateLabeled(db: Db, criterion: string, half: Half | null): Generator<LabeledTrace> {
-  settleHalves(db, criterion);
-  const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
-  for (const { question, half: ofTrace, ...label } of labelsWithHalves(db, criterion)) {
-    if (question === null || (half !== null && ofTrace !== half)) continue;
-    const row = select.get(label.traceId);
-    // The row is undefined if the trace was deleted in the meantime.
-    const trace = row === undefined ? undefined : skipDamaged(() => parseTrace<EvaluatedTrace>(label.traceId, row));
+  const read = traceReader<EvaluatedTrace>(db);
+  for (const { question, ...label } of labelsOfHalf(db, criterion, half)) {
+    // The trace is undefined if it was deleted in the meantime.
+    const trace = read(label.traceId);
     if (trace !== undefined) yield { trace, label, question };
   }
+}
+
+/** A good or bad label with the question of its trace. */
+export interface QuestionLabel extends TellingLabel {
+  readonly question: string;
+}
+
+/** Returns the good and bad labels of a half, or of both, ordered by trace. `until` selects the labels of that time. */
+export function labelsOfHalf(
+  db: Db,
+  criterion: string,
+  half: Half | null,
+  until: string | null = null,
+): QuestionLabel[] {
+  settleHalves(db, criterion);
+  return labelsWithHalves(db, criterion, until).flatMap(({ question, half: ofTrace, ...label }) =>
+    question === null || (half !== null && ofTrace !== half) ? [] : [{ ...label, question }],
+  );
 }
 
 interface CountedLabel extends TellingLabel {
@@ -62,14 +76,14 @@ interface CountedLabel extends TellingLabel {
  * Returns the counted good and bad labels with the question and half of their traces. Both are null for labels that
  * have not been used yet.
  */
-function labelsWithHalves(db: Db, criterion: string): CountedLabel[] {
+function labelsWithHalves(db: Db, criterion: string, until: string | null = null): CountedLabel[] {
   const rows = db
     .prepare(
       `SELECT ${EFFECTIVE_COLUMNS}, question, half
        FROM (${EFFECTIVE}) e LEFT JOIN eval_traces t ON t.trace_id = e.trace_id
        WHERE label IN ('good', 'bad') ORDER BY e.trace_id`,
     )
-    .all({ criterion });
+    .all({ criterion, until });
   return (rows as EffectiveRow<CountedLabel>[]).map((row) => weighted(row) as CountedLabel);
 }
 
@@ -85,16 +99,14 @@ function settleHalves(db: Db, criterion: string): void {
     ];
     const counts = new HalfCounts();
     for (const { half, ...label } of labels) if (half !== null) counts.add(half, badFor(label));
-    const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
-    const fresh = labels.filter(({ half }) => half === null);
-    const read = function* () {
-      for (const label of fresh) {
-        const { traceId } = label;
-        const trace = skipDamaged(() => parseTrace<EvaluatedTrace>(traceId, select.get(traceId)));
+    const read = traceReader<EvaluatedTrace>(db);
+    const fresh = function* () {
+      for (const label of labels) {
+        const trace = label.half === null ? read(label.traceId) : undefined;
         if (trace !== undefined) yield { trace, badFor: badFor(label) };
       }
     };
-    assignHalves(db, read(), counts);
+    assignHalves(db, fresh(), counts);
   }).immediate();
 }
 
@@ -192,7 +204,7 @@ export interface EffectiveLabel {
 }
 
 /** A label that is good or bad. */
-interface TellingLabel extends EffectiveLabel {
+export interface TellingLabel extends EffectiveLabel {
   readonly label: "good" | "bad";
 }
 
@@ -201,7 +213,7 @@ type EffectiveRow<T extends EffectiveLabel> = Omit<T, "weight"> & TraceDraw & { 
 /**
  * Selects the effective labels: the newest label of each trace from its best source. Every reader uses this order. A
  * person's adjudicated label takes precedence over direct labels, and a direct label over one from a coding note.
- * `remaining` is the number of traces of the same run that no draw has selected.
+ * `remaining` is the number of traces of the same run that no draw has selected. `@until` leaves out later labels.
  */
 const EFFECTIVE = `SELECT trace_id, label, source, note, drawn, drawn_from, probability, remaining FROM (
     SELECT l.*,
@@ -210,7 +222,8 @@ const EFFECTIVE = `SELECT trace_id, label, source, note, drawn, drawn_from, prob
         PARTITION BY trace_id ORDER BY
           CASE source ${LABEL_SOURCES.map((source, i) => `WHEN '${source}' THEN ${i}`).join(" ")} END,
           CASE basis WHEN 'adjudicated' THEN 1 WHEN 'direct' THEN 2 ELSE 3 END, l.id DESC) AS rank
-    FROM eval_labels l JOIN traces t ON t.id = l.trace_id WHERE criterion = @criterion)
+    FROM eval_labels l JOIN traces t ON t.id = l.trace_id
+    WHERE criterion = @criterion AND (@until IS NULL OR l.created_at <= @until))
   WHERE rank = 1`;
 
 const EFFECTIVE_COLUMNS = `e.trace_id AS traceId, label, source, note, drawn, drawn_from AS drawnFrom, probability,
@@ -222,7 +235,9 @@ function weighted<T extends EffectiveLabel>({ drawnFrom, probability, remaining,
 }
 
 export function effectiveLabels(db: Db, criterion: string): EffectiveLabel[] {
-  const rows = db.prepare(`SELECT ${EFFECTIVE_COLUMNS} FROM (${EFFECTIVE}) e ORDER BY e.trace_id`).all({ criterion });
+  const rows = db
+    .prepare(`SELECT ${EFFECTIVE_COLUMNS} FROM (${EFFECTIVE}) e ORDER BY e.trace_id`)
+    .all({ criterion, until: null });
   return (rows as EffectiveRow<EffectiveLabel>[]).map(weighted);
 }
 

@@ -1,18 +1,12 @@
-// Evals for one failure mode, from templates and its labels.
-import type { AppSettings } from "../platform/app-context.js";
-import { withStore } from "../store/open-store.js";
+// Evals for failure modes, from templates and labels.
+import type { Db } from "../store/open-store.js";
 import { type Alignment, type Candidate, chooseTemplates } from "./choose-templates.js";
 import type { EvalDraft, LabelSources } from "./definition.js";
 import { hashLabels, otherSources } from "./effective-labels.js";
 import { type SavedEval, saveDraft } from "./store.js";
-import { measureTemplates } from "./suggest/measure-templates.js";
+import { measureTemplates, TraceMeasurements } from "./suggest/measure-templates.js";
 import { templateEval } from "./templates.js";
 import { requireLabels } from "./test-eval/thresholds.js";
-
-interface SuggestOptions {
-  readonly criterion: string;
-  readonly seed: number;
-}
 
 export interface Suggestion {
   readonly good: number;
@@ -31,12 +25,14 @@ interface SuggestedTemplate extends Candidate {
 }
 
 /**
- * Chooses templates based on all labels of a mode, and saves them as drafts. No half is held out, because the test of
- * these evals is cross-fitted. Throws a UserError if there are too few labels.
+ * Returns a function that chooses templates based on all labels of a mode, and saves them as drafts. Traces are measured
+ * once for all modes. No half is held out, because the test of these evals is cross-fitted. The function throws a
+ * UserError if there are too few labels.
  */
-export function suggestEvals({ criterion, seed }: SuggestOptions, settings: AppSettings): Promise<Suggestion> {
-  return withStore(settings, (db) => {
-    const { templates, labels, used } = measureTemplates(db, criterion, seed);
+export function evalSuggester(db: Db, seed: number): (mode: string) => Suggestion {
+  const measurements = new TraceMeasurements(db);
+  return (criterion) => {
+    const { templates, labels, used } = measureTemplates(db, measurements, { criterion, seed });
     const bad = labels.bad.filter((isBad) => isBad).length;
     const good = labels.bad.length - bad;
     requireLabels(db, { half: null, good, bad, criterion });
@@ -49,7 +45,7 @@ export function suggestEvals({ criterion, seed }: SuggestOptions, settings: AppS
     const evals = drafts.map((draft) => saveDraft(db, draft, createdAt, criterion));
     const candidates = tried.map((one) => ({ ...one, isOneOfSeveral: isOneOfSeveral(one.alignment, bad) }));
     return { good, bad, ...otherSources(used), candidates, evals };
-  });
+  };
 }
 
 const HIGH_PRECISION = 0.8;

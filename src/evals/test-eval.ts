@@ -28,13 +28,12 @@ import { labeledTracesWord, unconfirmedTraces } from "./labels.js";
 import { outcomesBar, requireRunnable } from "./run-evals.js";
 import { firstMadeForModeAt, getEval, modesOfEval, newestDrafts, saveEvalTest, testNumber } from "./store.js";
 import { measureAgreement, type TestedTrace } from "./test-eval/agreement.js";
-import { crossFittedForms } from "./test-eval/cross-fitting.js";
+import { CrossFitting, chosenEval } from "./test-eval/cross-fitting.js";
 import { type HalfRequest, type HalfRun, runOnHalf } from "./test-eval/run-on-half.js";
 import { FEW_OF_A_KIND, MIN_OF_A_KIND, rejectionsOf, requireLabels } from "./test-eval/thresholds.js";
 import { agentsOfTraces } from "./validated-agents.js";
 
 interface TestOptions {
-  readonly name: string;
   readonly criterion: string;
   readonly thresholds: ThresholdName;
   /** Whether a rubric's model judges every trace again, without cached results. */
@@ -65,29 +64,30 @@ export async function testEvals(
     names,
     criterion,
     ...options
-  }: Omit<TestOptions, "name" | "criterion"> & {
+  }: Omit<TestOptions, "criterion"> & {
     readonly names: readonly string[];
     readonly criterion?: string | undefined;
   },
   context: Pick<AppContext, "settings" | "signal" | "progress">,
 ): Promise<readonly (TestedEval | UntestedEval)[]> {
-  const requests = await withStore(context.settings, (db) =>
-    evalsToTest(db, names).flatMap((stored) => {
+  return withStore(context.settings, async (db) => {
+    const requests = evalsToTest(db, names).flatMap((stored) => {
       const made = criterion === undefined ? modesOfEval(db, stored) : [criterion];
       return (made.length === 0 ? [OVERALL] : made).map((mode) => ({ stored, criterion: mode }));
-    }),
-  );
-  const tested: (TestedEval | UntestedEval)[] = [];
-  for (const { stored, criterion: mode } of requests) {
-    const { name, version } = stored.definition;
-    try {
-      tested.push(await testEval({ ...options, name: `${name}@${version}`, criterion: mode }, context));
-    } catch (error) {
-      if (requests.length === 1 || !(error instanceof UserError)) throw error;
-      tested.push({ stored, criterion: mode, test: null, error });
+    });
+    const fitting = new CrossFitting(db);
+    const tested: (TestedEval | UntestedEval)[] = [];
+    for (const request of requests) {
+      context.signal.throwIfAborted();
+      try {
+        tested.push(await testStored(db, { ...options, ...request }, fitting, context));
+      } catch (error) {
+        if (requests.length === 1 || !(error instanceof UserError)) throw error;
+        tested.push({ ...request, test: null, error });
+      }
     }
-  }
-  return tested;
+    return tested;
+  });
 }
 
 /** Returns the named evals, otherwise all drafts that need a test. */
@@ -104,92 +104,106 @@ function evalsToTest(db: Db, names: readonly string[]): StoredEval[] {
 
 /** Tests an eval on the held-out half, or by cross-fitting, and records that the labels were read. */
 export function testEval(
-  { name, criterion, thresholds, fresh: isFresh = false }: TestOptions,
+  { name, ...options }: TestOptions & { readonly name: string },
   context: Pick<AppContext, "settings" | "signal" | "progress">,
 ): Promise<TestedEval> {
-  const { settings } = context;
-  return withStore(settings, async (db) => {
-    const stored = getEval(db, name);
-    if (stored.definition.kind === "cases") {
-      throw new UserError(
-        "eval_untestable",
-        `Cannot test ${stored.definition.name}: each of its cases is for a single task, so nothing is held out.`,
-        `Activate it without a test: ${commandLine`art-e evals use ${stored.definition.name}`}`,
-      );
-    }
-    await requireRunnable([stored.definition], settings);
-    const { half, pairs, agreement, variants, crossFitted } = await runTest(
-      db,
-      stored,
-      { criterion, isFresh },
-      context,
+  return withStore(context.settings, (db) =>
+    testStored(db, { ...options, stored: getEval(db, name) }, new CrossFitting(db), context),
+  );
+}
+
+async function testStored(
+  db: Db,
+  { stored, criterion, thresholds, fresh: isFresh = false }: TestOptions & Pick<TestedEval, "stored">,
+  fitting: CrossFitting,
+  context: Pick<AppContext, "settings" | "signal" | "progress">,
+): Promise<TestedEval> {
+  const { id, definition } = stored;
+  if (definition.kind === "cases") {
+    throw new UserError(
+      "eval_untestable",
+      `Cannot test ${definition.name}: each of its cases is for a single task, so nothing is held out.`,
+      `Activate it without a test: ${commandLine`art-e evals use ${definition.name}`}`,
     );
-    const test = saveEvalTest(
-      db,
-      stored.id,
-      {
-        criterion,
-        agents: agentsOfTraces(
-          db,
-          half.tested.map(({ traceId }) => traceId),
-        ),
-        labelsHash: half.labelsHash,
-        ...presentProperties({ crossFitted }),
+  }
+  await requireRunnable([definition], context.settings);
+  const { half, pairs, agreement, variants, crossFitted } = await runTest(
+    db,
+    stored,
+    { criterion, isFresh },
+    fitting,
+    context,
+  );
+  const traceIds = half.tested.map(({ traceId }) => traceId);
+  const test = saveEvalTest(
+    db,
+    id,
+    {
+      criterion,
+      agents: agentsOfTraces(db, traceIds),
+      labelsHash: half.labelsHash,
+      ...presentProperties({ crossFitted }),
+      agreement,
+      latencyMs: half.latencyMs,
+      costUsdPerTrace: half.costUsdPerTrace,
+      ...presentProperties({ variants }),
+      thresholds,
+      rejections: rejectionsOf(thresholds, {
         agreement,
-        latencyMs: half.latencyMs,
-        costUsdPerTrace: half.costUsdPerTrace,
-        ...presentProperties({ variants }),
-        thresholds,
-        rejections: rejectionsOf(thresholds, {
-          agreement,
-          kind: stored.definition.kind,
-          readsByThisEval: testNumber(db, stored.id, { criterion, agreement }).number,
-        }),
-        warnings: [
-          ...warningsOf(half, agreement, pairs),
-          ...(crossFitted === "heldout" ? [CORRECTED] : []),
-          ...unconfirmedWarning(db, criterion),
-          ...variantWarnings(variants),
-        ],
-      },
-      half.tested.map(({ traceId }) => traceId),
-      new Date().toISOString(),
-    );
-    if (test.heldOutReads <= MANY_READS) return { stored, criterion, test };
-    const warning = `some of these traces have been used in ${test.heldOutReads} tests, so they cannot validate evals that these tests helped to choose`;
-    return { stored, criterion, test: { ...test, warnings: [...test.warnings, warning] } };
-  });
+        kind: definition.kind,
+        readsByThisEval: testNumber(db, id, { criterion, agreement }).number,
+      }),
+      warnings: [
+        ...warningsOf(half, agreement, pairs),
+        ...(crossFitted === "heldout" ? [CORRECTED] : []),
+        ...unconfirmedWarning(db, criterion),
+        ...variantWarnings(variants),
+      ],
+    },
+    traceIds,
+    new Date().toISOString(),
+  );
+  if (test.heldOutReads <= MANY_READS) return { stored, criterion, test };
+  const warning = `some of these traces have been used in ${test.heldOutReads} tests, so they cannot validate evals that these tests helped to choose`;
+  return { stored, criterion, test: { ...test, warnings: [...test.warnings, warning] } };
 }
 
 /**
- * Runs an eval on the labels that test it, and again with other forms of its prompt or in another order. Throws a
- * UserError if its outcomes cannot be measured.
+ * Compares an eval with the labels that test it. Runs it again with other forms of its prompt or in another order.
+ * Throws a UserError if its outcomes cannot be measured.
  */
 async function runTest(
   db: Db,
   stored: StoredEval,
   { criterion, isFresh }: { readonly criterion: string; readonly isFresh: boolean },
+  fitting: CrossFitting,
   { settings, signal, progress }: Pick<AppContext, "settings" | "signal" | "progress">,
 ) {
   const { definition } = stored;
+  const measured = (half: HalfRun) => {
+    const pairs = labelPairs(db, criterion);
+    return {
+      half,
+      pairs,
+      agreement: { ...measureAgreement(half.tested), ...presentProperties({ labelPairs: pairs }) },
+    };
+  };
+  const chosen = chosenEval(db, stored, criterion);
+  if (chosen !== null) {
+    const crossFitted = isTrainingCorrected(db, criterion) ? "heldout" : "both";
+    const test = measured(fitting.test(chosen, halfOfTest({ crossFitted })));
+    requireOutcomes(db, stored, test, { criterion, isHeldOut: crossFitted === "heldout" });
+    return { ...test, crossFitted, variants: undefined } as const;
+  }
   const runs = 1 + (callsModel(definition) ? PROMPT_VARIANTS.length : 0) + (isCode(definition) ? 1 : 0);
   const bar = outcomesBar(progress("Testing"), () => runs * heldOutTraceIds(db, criterion).length);
-  const formOf = crossFittedForms(db, stored, criterion);
-  const crossFitted: EvalTest["crossFitted"] | undefined =
-    formOf === null ? undefined : isTrainingCorrected(db, criterion) ? "heldout" : "both";
-  const request: HalfRequest = {
-    ...{ criterion, settings, isFresh, onOutcome: bar.onOutcome },
-    half: halfOfTest(presentProperties({ crossFitted })),
-    ...(formOf !== null && { formOf, batchesOf: (page) => page.map((labeled) => [labeled]) }),
-  };
+  const request: HalfRequest = { criterion, settings, isFresh, onOutcome: bar.onOutcome, half: "heldout" };
   try {
-    const half = await runOnHalf(db, stored, request, signal);
-    const pairs = labelPairs(db, criterion);
-    const agreement = { ...measureAgreement(half.tested), ...presentProperties({ labelPairs: pairs }) };
-    requireOutcomes(db, stored, half, agreement, request);
-    const variants = callsModel(definition) ? await compareVariants(db, stored, half, request, signal) : undefined;
-    if (isCode(definition)) await refuseFlaky(db, stored, half, request, signal);
-    return { half, pairs, agreement, variants, crossFitted };
+    const test = measured(await runOnHalf(db, stored, request, signal));
+    requireOutcomes(db, stored, test, { criterion, isHeldOut: true });
+    if (isCode(definition)) await refuseFlaky(db, stored, test.half, request, signal);
+    const variants = callsModel(definition) ? await compareVariants(db, stored, test.half, request, signal) : undefined;
+    return { ...test, crossFitted: undefined, variants };
   } finally {
     bar.stop();
   }
@@ -317,9 +331,8 @@ function variantWarnings(variants: EvalTest["variants"] = []): string[] {
 function requireOutcomes(
   db: Db,
   { definition }: StoredEval,
-  { tested, others }: HalfRun,
-  agreement: Agreement,
-  { criterion, half }: Pick<HalfRequest, "criterion" | "half">,
+  { half: { tested, others }, agreement }: { readonly half: HalfRun; readonly agreement: Agreement },
+  { criterion, isHeldOut }: { readonly criterion: string; readonly isHeldOut: boolean },
 ) {
   const { good, bad, errors } = agreement;
   const isShort = Math.min(good, bad) < MIN_OF_A_KIND;
@@ -342,7 +355,7 @@ function requireOutcomes(
       `Fix the eval (${commandLine`art-e evals show ${definition.name} --code`} prints it).`,
     );
   }
-  requireLabels(db, { half: half === null ? null : "held-out", good, bad, criterion, others });
+  requireLabels(db, { half: isHeldOut ? "held-out" : null, good, bad, criterion, others });
 }
 
 function countLabels(tested: readonly TestedTrace[]): { good: number; bad: number } {

@@ -1,14 +1,16 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, expect, it, vi } from "vitest";
 import { BY_PERSON, BY_TEMPLATES, type EvalDraft } from "../../src/evals/definition.js";
+import { FEATURES } from "../../src/evals/features.js";
 import { saveLabels } from "../../src/evals/labels.js";
 import { dealByHash } from "../../src/evals/split-questions.js";
 import { latestTest, saveDraft } from "../../src/evals/store.js";
-import { suggestEvals } from "../../src/evals/suggest.js";
+import { evalSuggester } from "../../src/evals/suggest.js";
 import { TEMPLATES, templateEval } from "../../src/evals/templates.js";
-import { testEval } from "../../src/evals/test-eval.js";
+import { testEval, testEvals } from "../../src/evals/test-eval.js";
+import { contextOf } from "../../src/library/options/context.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import { trace } from "../scoring/trace.js";
 
@@ -49,21 +51,24 @@ function addPlanted(db: Db, planted: readonly Planted[]): string[] {
   });
 }
 
-function giveLabel(db: Db, traceId: string, label: "good" | "bad", source: "person" | "judge" = "person"): void {
-  const given = { criterion: MODE, note: null, annotator: null, isRepeat: false, drawnFrom: null, probability: null };
+function giveLabel(
+  db: Db,
+  traceId: string,
+  label: "good" | "bad",
+  source: "person" | "judge" = "person",
+  criterion = MODE,
+): void {
+  const given = { criterion, note: null, annotator: null, isRepeat: false, drawnFrom: null, probability: null };
   saveLabels(db, [{ ...given, traceId, label, source, drawn: "unknown", createdAt: new Date().toISOString() }]);
 }
 
 const test = (name: string, { settings }: Pick<ReturnType<typeof openPlanted>, "settings">) =>
-  testEval(
-    { name, criterion: MODE, thresholds: "usable" },
-    { settings, signal: new AbortController().signal, progress: () => ({ update() {}, stop() {} }) },
-  );
+  testEval({ name, criterion: MODE, thresholds: "usable" }, contextOf(settings));
 
 it("tests a template on all labels, and another eval with the same rule on the held-out half", async () => {
   const planted = [...times(11, { label: "bad", cites: false }), ...times(39, { label: "good", cites: true })];
   const { db, settings } = openPlanted("all", planted);
-  const { good, bad, evals } = await suggestEvals({ criterion: MODE, seed: 1 }, settings);
+  const { good, bad, evals } = evalSuggester(db, 1)(MODE);
   expect([good, bad, evals.map(({ stored }) => stored.definition.name)]).toEqual([39, 11, ["has_source"]]);
   const chosen = await test("has_source", { settings });
   expect(chosen.test).toMatchObject({
@@ -94,7 +99,7 @@ it("counts as passing what is failed only by a choice that has seen it, and judg
     ...times(60, { label: "good", cites: true }),
   ];
   const { db, settings } = openPlanted("few", planted);
-  const { evals } = await suggestEvals({ criterion: MODE, seed: 1 }, settings);
+  const { evals } = evalSuggester(db, 1)(MODE);
   expect(evals.map(({ stored }) => stored.definition.name)).toEqual(["has_source"]);
   const first = await test("has_source", { settings });
   expect(first.test.agreement.confusion).toEqual({ goodPassed: 60, goodFailed: 0, badPassed: 8, badFailed: 0 });
@@ -113,7 +118,7 @@ it("chooses by the labels of a judge too, but measures people's labels only", as
     ...times(30, { label: "good", cites: true }),
   ];
   const { db, settings } = openPlanted("judge", planted);
-  expect(await suggestEvals({ criterion: MODE, seed: 1 }, settings)).toMatchObject({ good: 30, bad: 12 });
+  expect(evalSuggester(db, 1)(MODE)).toMatchObject({ good: 30, bad: 12 });
   const { test: measured } = await test("has_source", { settings });
   expect(measured.agreement).toMatchObject({ good: 30, bad: 8, sources: { person: 38 } });
   db.close();
@@ -126,7 +131,7 @@ it("counts only the held-out half once labels of the training half have changed 
     ...times(40, { label: "good", cites: true }),
   ];
   const { db, settings } = openPlanted("corrected", planted);
-  await suggestEvals({ criterion: MODE, seed: 1 }, settings);
+  evalSuggester(db, 1)(MODE);
   const before = await test("has_source", { settings });
   expect(before.test).toMatchObject({ crossFitted: "both", agreement: { good: 40, bad: 17 } });
   const [id = ""] = db
@@ -152,10 +157,70 @@ it("counts only the held-out half once labels of the training half have changed 
   db.close();
 });
 
+it("compares the eval as chosen with the labels of now, if some or all were reversed after the choice", async () => {
+  const planted = [...times(14, { label: "bad", cites: false }), ...times(40, { label: "good", cites: true })];
+  const { db, settings } = openPlanted("reversed", planted);
+  evalSuggester(db, 1)(MODE);
+  const reverse = async (half: string) => {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const labels = db
+      .prepare("SELECT trace_id, label FROM eval_labels JOIN eval_traces USING (trace_id) WHERE half = ?")
+      .raw()
+      .all(half) as [string, "good" | "bad"][];
+    for (const [id, label] of labels) giveLabel(db, id, label === "good" ? "bad" : "good");
+    const counts = { good: 0, bad: 0 };
+    for (const [, label] of labels) counts[label]++;
+    return counts;
+  };
+  const heldOut = await reverse("heldout");
+  const { test: some } = await test("has_source", { settings });
+  expect(some.crossFitted).toBe("both");
+  expect(some.agreement.confusion).toEqual({
+    goodPassed: 40 - heldOut.good,
+    goodFailed: heldOut.bad,
+    badPassed: heldOut.good,
+    badFailed: 14 - heldOut.bad,
+  });
+  await reverse("training");
+  const { test: all } = await test("has_source", { settings });
+  expect(all.crossFitted).toBe("heldout");
+  expect(all.agreement.confusion).toEqual({
+    goodPassed: 0,
+    goodFailed: heldOut.bad,
+    badPassed: heldOut.good,
+    badFailed: 0,
+  });
+  db.close();
+});
+
+it("measures each trace once for all templates and modes", async () => {
+  const planted = [...times(14, { label: "bad", cites: false }), ...times(40, { label: "good", cites: true })];
+  const { db, settings } = openPlanted("once", planted);
+  const labels = db.prepare("SELECT trace_id AS traceId, label FROM eval_labels").all() as {
+    traceId: string;
+    label: "good" | "bad";
+  }[];
+  for (const { traceId, label } of labels) giveLabel(db, traceId, label, "person", "other");
+  const { sources } = FEATURES;
+  if (sources === undefined) throw new Error("unknown feature");
+  const measure = vi.spyOn(sources, "of");
+  const suggest = evalSuggester(db, 1);
+  expect([MODE, "other"].map((mode) => suggest(mode).evals.length)).toEqual([1, 1]);
+  expect(measure).toHaveBeenCalledTimes(54);
+  const tests = await testEvals({ names: [], thresholds: "usable" }, contextOf(settings));
+  expect(tests.map(({ criterion, test: one }) => [criterion, one?.agreement.bad])).toEqual([
+    ["other", 14],
+    [MODE, 14],
+  ]);
+  expect(measure).toHaveBeenCalledTimes(2 * 54);
+  measure.mockRestore();
+  db.close();
+});
+
 it("becomes stale after any label by a person has changed, or another was added and used", async () => {
   const planted = [...times(11, { label: "bad", cites: false }), ...times(39, { label: "good", cites: true })];
   const { db, settings } = openPlanted("stale", planted);
-  await suggestEvals({ criterion: MODE, seed: 1 }, settings);
+  evalSuggester(db, 1)(MODE);
   for (const half of ["training", "heldout"]) {
     const { stored } = await test("has_source", { settings });
     expect(latestTest(db, stored)?.isStale).toBe(false);
@@ -168,10 +233,10 @@ it("becomes stale after any label by a person has changed, or another was added 
 
 it("requires seven labels of each kind for templates", async () => {
   const planted = [...times(6, { label: "bad", cites: false }), ...times(39, { label: "good", cites: true })];
-  const { db, settings } = openPlanted("short", planted);
-  await expect(suggestEvals({ criterion: MODE, seed: 1 }, settings)).rejects.toMatchObject({
-    message: `Too few labels to choose and test evals: 39 good and 6 bad traces for ${MODE} (minimum 7 of each).`,
-  });
+  const { db } = openPlanted("short", planted);
+  expect(() => evalSuggester(db, 1)(MODE)).toThrow(
+    `Too few labels to choose and test evals: 39 good and 6 bad traces for ${MODE} (minimum 7 of each).`,
+  );
   db.close();
 });
 
