@@ -72,6 +72,19 @@ const INSIDE_OTHER_MODULES: ReadonlyMap<string, string> = new Map([
   ["test/traces/earlier-calls.test.ts", "Compares the calls in a trace with the calls that evals receive."],
 ]);
 
+/** Files with messages about evals, and pages that explain them. */
+const SAYS_EVALS =
+  /^src\/(evals|error-analysis|reports|web|cli\/commands\/evals|server\/(routes|eval-jobs|response-shapes))\b/;
+const EXPLAINS_EVALS = /(evals?|error-analysis|eval-files|label-traces|scoring-and-judge|concepts|glossary|flags)\.md$/;
+
+/** Other words for what evals measure, with the one that is used. */
+const OTHER_WORDS: readonly (readonly [other: RegExp, word: string])[] = [
+  [/false[ _]failures?(?! rate)|false alarms?/i, "false failure rate"],
+  [/\b(training|held-out) half\b/i, "labels that are (not) kept for tests"],
+  [/\b(called|same as) (coverage|recall)\b/i, "TNR, TPR"],
+  [/\b(same chance|better than chance)\b/i, "probability"],
+];
+
 const namesOf = (files: readonly File[]) => files.map(({ name }) => name).sort();
 const linesOf = (text: string) => text.trimEnd().split("\n");
 
@@ -279,6 +292,25 @@ describe("the documentation", () => {
     const words = [...rows.flat(), ...[...text.matchAll(/\*\*([^*]+)\*\*/g)].map(([, word = ""]) => word)];
     expect(words.length).toBeGreaterThan(80);
     expect(words.filter((word, at) => words.indexOf(word) !== at)).toEqual([]);
+  });
+
+  it("names each figure of evals by one word, on the pages, in messages and in the fields of JSON", () => {
+    const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
+    const messages = SOURCES.filter(({ name }) => SAYS_EVALS.test(name)).map(({ name, text }) => ({
+      name,
+      text: withoutComments(text),
+    }));
+    const pages = MANUAL.filter(({ name }) => EXPLAINS_EVALS.test(name));
+    const fields = [...read(join(ROOT, "schema/outputs.schema.json")).matchAll(/"description":"([^"]*)"/g)]
+      .map(([, text = ""]) => ({ name: "schema/outputs.schema.json", text }))
+      .filter(({ text }) => /\b(evals?|labels?|traces)\b/.test(text));
+    expect([messages.length > 60, pages.length > 10, fields.length > 100]).toEqual([true, true, true]);
+    const found = [...messages, ...pages, ...fields].flatMap(({ name, text }) =>
+      OTHER_WORDS.flatMap(([other, word]) => (other.test(text) ? [`${name}: ${other} instead of ${word}`] : [])),
+    );
+    expect(found).toEqual([]);
+    const wrongLabels = messages.filter(({ text }) => text.includes("labels are wrong"));
+    expect(namesOf(wrongLabels)).toEqual(["src/evals/label-error-correction.ts"]);
   });
 
   it("lists every decision in the index, with its context and what was measured", () => {

@@ -56,7 +56,7 @@ export function foldOf(question: string, folds: number, seed: number): number {
 /** Minimum number of training traces that a template must fail to be informative. */
 const MIN_SUPPORT = 4;
 /** Maximum fraction of good traces that a template can fail. */
-const MAX_FALSE_FAILURES = 0.2;
+const MAX_FALSE_FAILURE_RATE = 0.2;
 /** Minimum gain in alignment from each additional template. */
 const MIN_GAIN = 0.02;
 /** Maximum probability that a result is due to chance, for all templates together. */
@@ -142,8 +142,8 @@ function reasonAgainst(
   if (failed === 0) return "it passes every labeled trace";
   if (failed === bad.length) return "it fails every labeled trace";
   if (failed < MIN_SUPPORT) return `it fails only ${failed} of the labeled traces (minimum ${MIN_SUPPORT})`;
-  if (falseFailureRate > MAX_FALSE_FAILURES)
-    return `it fails ${Math.round(falseFailureRate * 100)}% of the good traces (maximum ${MAX_FALSE_FAILURES * 100}%)`;
+  if (falseFailureRate > MAX_FALSE_FAILURE_RATE)
+    return `it fails ${Math.round(falseFailureRate * 100)}% of the good traces (maximum ${MAX_FALSE_FAILURE_RATE * 100}%)`;
   if (chance > MAX_CHANCE)
     return `on shuffled labels, some template does equally well in ${Math.round(chance * 100)}% of the cases`;
   return null;

@@ -120,9 +120,9 @@ const agreementSchema = z.object({
   errors: countSchema,
   /** Fraction of the good traces, and of the bad ones, that the eval applies to. Null if there are no such traces. */
   judged: z.object({ good: shareSchema.nullable(), bad: shareSchema.nullable() }),
-  /** Fraction of the good traces that pass, also called recall. */
+  /** Fraction of the good traces that pass. */
   truePositiveRate: estimateSchema,
-  /** Fraction of the bad traces that fail, also called coverage. */
+  /** Fraction of the bad traces that fail. */
   trueNegativeRate: estimateSchema,
   /** Fraction of the good traces that fail. */
   falseFailureRate: estimateSchema,
@@ -187,8 +187,8 @@ const evalTestSchema = z.object({
   /** SHA-256 of the labels. */
   labelsHash: z.string(),
   /**
-   * The half or halves whose traces were each judged by the eval as chosen without the part of the labels that the
-   * trace is in. Absent: the eval itself judged the held-out half.
+   * The labels whose traces were each judged by the eval as chosen without a part of them: both those that are kept for
+   * tests and the others, or the kept ones. Absent: the eval itself judged the kept ones.
    */
   crossFitted: z.enum(["both", "heldout"]).exactOptional(),
   agreement: agreementSchema,

@@ -176,8 +176,8 @@ export type LabelSample = ReadonlyMap<string, SampledLabel>;
 /**
  * Returns people's labels of traces that were drawn with a known probability, or that are all of a run, and that an
  * eval was not made from: those of the held-out half, and of traces first labeled after the eval was saved. A template
- * is made from none: labels only choose it among a few and set at most one threshold, which leaves the coverage of the
- * corrected rates as it is (`bench -- evals --part rates`).
+ * is made from none: labels only choose it among a few and set at most one threshold, and the intervals of
+ * corrected rates contain the true rate as often as for other evals (`bench -- evals --part rates`).
  */
 export function sampledUnseenLabels(
   db: Db,

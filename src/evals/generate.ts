@@ -49,7 +49,7 @@ export interface GeneratedVariation extends CheckedVariation {
 }
 
 export interface Generation {
-  /** Good traces of the training half. The held-out half is never read. */
+  /** Number of good traces. Labels that are kept for tests are never read. */
   readonly good: number;
   readonly bad: number;
   /** These labels by source. Absent if all are by people. */
@@ -241,7 +241,7 @@ function rejectionOf({ variation, best, ended }: WrittenVariation, seen: Map<str
   }
   if (z < MIN_Z) {
     const shares = `it fails ${percent(trueNegativeRate)} of the bad and ${percent(falseFailureRate)} of the good traces`;
-    return `no better than chance on the labels it was written from: ${shares}`;
+    return `it does not separate the traces it was written from: ${shares}`;
   }
   const text = bodyOf(draft);
   const same = seen.get(text);

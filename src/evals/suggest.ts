@@ -25,9 +25,9 @@ interface SuggestedTemplate extends Candidate {
 }
 
 /**
- * Returns a function that chooses templates based on all labels of a mode, and saves them as drafts. Traces are measured
- * once for all modes. No half is held out, because the test of these evals is cross-fitted. The function throws a
- * UserError if there are too few labels.
+ * Returns a function that chooses templates based on all labels of a mode, and saves them as drafts. Traces are
+ * measured once for all modes. No half is held out, because the test of these evals is cross-fitted. The function
+ * throws a UserError if there are too few labels.
  */
 export function evalSuggester(db: Db, seed: number): (mode: string) => Suggestion {
   const measurements = new TraceMeasurements(db);

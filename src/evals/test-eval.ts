@@ -366,7 +366,7 @@ function countLabels(tested: readonly TestedTrace[]): { good: number; bad: numbe
 function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement, pairs: LabelPairs | null): string[] {
   return compact([
     unknownDraws > 0 &&
-      `${unknownDraws} of ${tested.length} labels do not specify how their traces were drawn: the figures apply to a run only if each of its traces had the same chance`,
+      `${unknownDraws} of ${tested.length} labels do not specify how their traces were drawn: the figures apply to a run only if each of its traces had the same probability`,
     Math.min(good, bad) < FEW_OF_A_KIND &&
       `only ${good} good and ${bad} bad traces: intervals are wide with fewer than ${FEW_OF_A_KIND} of each`,
     pairs === null && wrongLabelsText(null),
@@ -374,7 +374,7 @@ function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement,
 }
 
 const CORRECTED =
-  "labels of the training half were changed after the first eval for this mode, so only the held-out half counts";
+  "labels that are not kept for tests were changed after the first eval for this mode, so only the kept ones count";
 
 /** Labels that were corrected with the help of an eval, or of an earlier version, cannot validate it. */
 function isTrainingCorrected(db: Db, criterion: string): boolean {

@@ -164,7 +164,7 @@ function headLine(name: string, traces: number, rate: Estimate): string {
 function rubricSentences(mode: string, sentence: string | null): string[] {
   const describe = commandLine`art-e evals modes describe ${mode} --sentence ${"What a good trace does."}`;
   return compact([
-    "Needs a rubric, because no template separates good from bad traces better than chance.",
+    "Needs a rubric, because no template separates good from bad traces.",
     sentence === null && `Describe it: ${describe}`,
     `Then add it: ${commandLine`art-e evals add ${mode} --rubric ${DEFAULT_MODEL}`}${modeFlag(mode)}`,
   ]);

@@ -138,7 +138,7 @@ export interface EvalFigures {
   readonly corrected: Figure | null;
   /** Fraction of the good traces that the eval fails, or null if it was never tested. */
   readonly falseFailureRate: Figure | null;
-  /** Labels of the held-out half, and whether the eval met its thresholds. */
+  /** Labels of the newest test, and whether the eval met its thresholds. */
   readonly test: {
     readonly good: number;
     readonly bad: number;

@@ -10,7 +10,7 @@ import { latestTest, saveDraft } from "../../src/evals/store.js";
 import { evalSuggester } from "../../src/evals/suggest.js";
 import { TEMPLATES, templateEval } from "../../src/evals/templates.js";
 import { testEval, testEvals } from "../../src/evals/test-eval.js";
-import { contextOf } from "../../src/library/options/context.js";
+import type { AppSettings } from "../../src/platform/app-context.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import { trace } from "../scoring/trace.js";
 
@@ -61,6 +61,12 @@ function giveLabel(
   const given = { criterion, note: null, annotator: null, isRepeat: false, drawnFrom: null, probability: null };
   saveLabels(db, [{ ...given, traceId, label, source, drawn: "unknown", createdAt: new Date().toISOString() }]);
 }
+
+const contextOf = (settings: AppSettings) => ({
+  settings,
+  signal: new AbortController().signal,
+  progress: () => ({ update() {}, stop() {} }),
+});
 
 const test = (name: string, { settings }: Pick<ReturnType<typeof openPlanted>, "settings">) =>
   testEval({ name, criterion: MODE, thresholds: "usable" }, contextOf(settings));
@@ -151,7 +157,7 @@ it("counts only the held-out half once labels of the training half have changed 
   expect(after.crossFitted).toBe("heldout");
   expect(after.agreement.good + after.agreement.bad).toBe(heldOut);
   expect(after.warnings).toContain(
-    "labels of the training half were changed after the first eval for this mode, so only the held-out half counts",
+    "labels that are not kept for tests were changed after the first eval for this mode, so only the kept ones count",
   );
   expect(latestTest(db, stored)?.isStale).toBe(false);
   db.close();

@@ -279,15 +279,15 @@ export function measureDraft(
     scoredExamples.map(({ passed }) => !passed),
     scoredExamples.map(({ example }) => example.weight),
   );
-  const missed = wrong.filter(({ example }) => example.label === "bad").slice(0, SHOWN / 2);
-  const alarms = wrong.filter(({ example }) => example.label === "good").slice(0, SHOWN - missed.length);
+  const passedBad = wrong.filter(({ example }) => example.label === "bad").slice(0, SHOWN / 2);
+  const failedGood = wrong.filter(({ example }) => example.label === "good").slice(0, SHOWN - passedBad.length);
   return {
     ...alignment,
     agreed: scoredExamples.length - wrong.length,
     labeled: scoredExamples.length,
     failedOn: errors.length,
     errors: [...new Set(errors)].slice(0, ERRORS_SHOWN),
-    contradictions: [...missed, ...alarms],
+    contradictions: [...passedBad, ...failedGood],
   };
 }
 

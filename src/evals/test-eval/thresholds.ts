@@ -39,7 +39,7 @@ export function requireLabels(db: Db, { half, good, bad, criterion, others = 0 }
   const name = criterion === OVERALL ? "" : ` for ${criterion}`;
   const isBoth = half === null;
   const verb = isBoth ? "choose and test" : half === "training" ? "choose" : "test";
-  const halves = isBoth
+  const kept = isBoth
     ? ""
     : ` Of the first ${MIN_IN_TRAINING + MIN_OF_A_KIND} bad traces, ${MIN_IN_TRAINING} are kept for making evals and ${MIN_OF_A_KIND} for testing them.`;
   const uncounted =
@@ -49,7 +49,7 @@ export function requireLabels(db: Db, { half, good, bad, criterion, others = 0 }
   throw new UserError(
     "labels_few",
     `Too few labels to ${verb} evals: ${good} good and ${bad} bad traces${name}${isBoth ? "" : " are kept for this"} (minimum ${least} of each).${uncounted}`,
-    `Label more traces, likely failures first: ${label}${modeFlag(criterion)}.${halves} Without labels, cases follow from the scores of a run: ${commandLine`art-e evals cases latest`}.${otherMode}`,
+    `Label more traces, likely failures first: ${label}${modeFlag(criterion)}.${kept} Without labels, cases follow from the scores of a run: ${commandLine`art-e evals cases latest`}.${otherMode}`,
   );
 }
 

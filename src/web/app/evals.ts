@@ -209,13 +209,13 @@ function testText({ mode, rejections, error }: JobResult<"tested">["tests"][numb
 }
 
 function disagreements({ total, disagreements: some }: JobResult<"reviewed">): HTMLElement {
-  if (total === 0) return h("p.notice", "No label of the training half disagrees with it.");
+  if (total === 0) return h("p.notice", "No label that is not kept for tests disagrees with it.");
   return h(
     "section",
     h("h3", `Disagreements (${total})`),
     h(
       "p.hint",
-      "On labeled traces of the training half, which the eval might be based on. If you change one of these labels, later tests of evals from templates count only the held-out half.",
+      "On labeled traces that are not kept for tests. The eval might be based on them. If you change one of these labels, later tests of evals from templates count only the labels that are kept.",
     ),
     table(
       "Disagreements",
@@ -292,7 +292,7 @@ function labelsCell({ test }: EvalLineJson): Child {
 
 function disagreementsCell({ test }: EvalLineJson): Child {
   if (test === null) return "–";
-  return `${count(test.false_failures)} good failed, ${count(test.missed_failures)} bad passed`;
+  return `${count(test.good_failed)} good failed, ${count(test.bad_passed)} bad passed`;
 }
 
 function canActivate({ status, validation }: EvalLineJson): boolean {

@@ -61,7 +61,7 @@ function figureSections(head: ReportHead, tasks: readonly Task[], keyFigures: HT
 }
 
 const EVALS =
-  "Evals make errors. The corrected rate is the pass rate without the errors of the eval and of people's labels that the newest test measured. False alarms are the fraction of good traces that the eval fails. Select a name to see the failing tasks.";
+  "Evals make errors. The corrected rate is the pass rate without the errors of the eval and of people's labels that the newest test measured. The false failure rate is the fraction of the good traces that the eval fails. Select a name to see the failing tasks.";
 
 function evalSection(head: ReportHead): HTMLElement {
   return section("Evals", EVALS, evalTable(head));

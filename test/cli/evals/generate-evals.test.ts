@@ -139,9 +139,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     expect(byName.efficiency).toMatchObject({ name: null, rejection: "the model refused" });
     expect(byName.safety).toMatchObject({ kind: "rubric", alignment: 1, rejection: null });
     expect(byName.completeness).toMatchObject({ ended: "the model repeated an earlier version", name: null });
-    expect(byName.completeness.rejection).toMatch(
-      /^no better than chance on the labels it was written from: it fails 0%/,
-    );
+    expect(byName.completeness.rejection).toMatch(/^it does not separate the traces it was written from: it fails 0%/);
     expect(byName.ensemble).toMatchObject({ name: null, rejection: "the same as correctness" });
     expect(calls).toBe(provider.requests.length - 1);
     expect(spentUsd).toBeCloseTo(calls * CALL_USD, 10);

@@ -19,7 +19,8 @@ const codeTracesSchema = z.object({
     .meta({ description: "Number of traces in the pass. A larger number extends an earlier pass", alias: "l" }),
   chats: toggle.meta({ description: "Code chats instead of a run" }),
   random: toggle.meta({
-    description: "Draw each trace with the same chance [default: likely failures more often, weighted in all figures]",
+    description:
+      "Draw each trace with the same probability [default: likely failures more often, weighted in all figures]",
   }),
   annotator: text
     .max(100, "expected at most 100 characters")

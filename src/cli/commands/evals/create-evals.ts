@@ -121,7 +121,7 @@ const addEvalSchema = z.object({
   }),
   examples: wholeNumber(0, 20)
     .default(0)
-    .meta({ description: "With --judge: number of labeled answers of the training half in its prompt" }),
+    .meta({ description: "With --judge: number of labeled answers in its prompt, none of them kept for tests" }),
   ...seedShape,
   mode: criterionNameSchema.optional().meta({ placeholder: "NAME", description: "Failure mode of the eval" }),
 });

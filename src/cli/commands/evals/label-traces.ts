@@ -169,11 +169,11 @@ function noPersonLines({ person = 0, import: imported = 0, judge = 0, score = 0 
   ]);
 }
 
-const RANDOM_ORDER = "Traces in random order. Each has the same chance.";
+const RANDOM_ORDER = "Traces in random order. Each has the same probability.";
 const ENRICHED_ORDER =
   "Traces in random order, likely failures more often (by score, judge, evals and length). All figures weight the labels by the probability of each draw.";
 
-/** Labels per kind (good or bad) with which an eval can miss one of the ten that are held out. */
+/** Labels per kind (good or bad) with which an eval can miss one of those that are kept for its test. */
 const WANTED_LABELS = 20;
 
 function printSummary(labeled: number, [session]: readonly Session[], { out }: CommandContext): void {
