@@ -26,9 +26,9 @@ export function wrongLabelsText(fraction: number | null): string {
     : `about ${Math.round(fraction * 100)}% of the labels are wrong, as traces that were labeled twice show`;
 }
 
-/** The estimated fraction of wrong labels, or 0 if too few were repeated. */
-export function labelErrors({ labelPairs: pairs }: Pick<Agreement, "labelPairs">): number {
-  return pairs === undefined || pairs.n < MIN_PAIRS ? 0 : (wrongLabels(pairs, smoothed(pairs)) ?? 0);
+/** The estimated fraction of wrong labels, or null if too few were repeated. */
+export function labelErrors({ labelPairs: pairs }: Pick<Agreement, "labelPairs">): number | null {
+  return pairs === undefined || pairs.n < MIN_PAIRS ? null : wrongLabels(pairs, smoothed(pairs));
 }
 
 function smoothedNoise(pairs: LabelPairs): LabelNoise {

@@ -3,7 +3,7 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { clusteredRate, independentTrials } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
-import { rateDespiteLabelErrors, wrongLabels } from "../statistics/label-errors.js";
+import { rateDespiteLabelErrors } from "../statistics/label-errors.js";
 import { predictionPoweredRate } from "../statistics/prediction-powered.js";
 import type { Db } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
@@ -13,7 +13,7 @@ import { modeFlag, OVERALL } from "./criteria.js";
 import { type Agreement, type EvalScore, evalOfScore, isValidatedScore, type ValidatedScore } from "./definition.js";
 import { type LabelSample, sampledUnseenLabels } from "./effective-labels.js";
 import { isPass } from "./eval-outcome.js";
-import { independentCounts } from "./label-error-correction.js";
+import { independentCounts, labelErrors } from "./label-error-correction.js";
 import { activeEval } from "./store.js";
 import { type DescribedEval, describedEvalOfRun, describeStored, type ScoredRun } from "./use-evals.js";
 
@@ -113,7 +113,7 @@ export class PassTally {
       passRate,
       corrected: { ...corrected, n: passRate.n },
       falseFailureRate,
-      labelErrors: wrongLabels(pairs),
+      labelErrors: labelErrors(agreement),
       labelsOfRun: isLabeled ? ofRun.length : 0,
       isWeighted: isLabeled && ofRun.some(({ weight }) => weight !== 1),
     };

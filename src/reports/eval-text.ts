@@ -195,7 +195,7 @@ function judgeLabel({ model, votes, examples = [], ...prompt }: JudgeSettings): 
 /** The rates that the thresholds apply to, if some of the labels are wrong. */
 function labelErrorLines({ agreement }: EvalTest): string[] {
   const [noise, rates] = [labelErrors(agreement), ratesDespiteErrors(agreement)];
-  if (noise === 0 || rates === null) return [];
+  if (noise === null || noise === 0 || rates === null) return [];
   return [
     sentence(wrongLabelsText(noise)),
     `Without these errors, the true positive rate is ${share(rates.truePositive)} and the true negative rate is ${share(rates.trueNegative)}. The thresholds apply to these.`,

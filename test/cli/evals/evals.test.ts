@@ -129,10 +129,10 @@ describe("an eval made from labels", () => {
     const reversed = await artE("evals test short_answer");
     expect(reversed.code).toBe(3);
     expect(reversed.stdout).toMatch(
-      /Rejected by the thresholds "usable":\n {2}true negative rate is 0\.000 \(minimum 0\.8\)/,
+      /Rejected by the thresholds "usable":\n {2}true positive rate is 0\.000 .+\n {2}true negative rate is 0\.000 /,
     );
     expect((await artE("evals use short_answer")).stderr).toContain(
-      "Cannot activate short_answer@1, which its test rejected: true negative rate is 0.000",
+      "Cannot activate short_answer@1, which its test rejected: true positive rate is 0.000",
     );
     await json("evals label --from labels.jsonl");
     expect(await isStale()).toBe(true);
