@@ -8,7 +8,7 @@ import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { reasonOf, UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
-import { createFolder, readNamedFile, writeFileAtomically } from "../platform/files.js";
+import { createFolder, readNamedText, writeFileAtomically } from "../platform/files.js";
 import { firstIssue } from "../platform/json.js";
 import { withStore } from "../store/open-store.js";
 import { type ExportedEval, withoutMain } from "./as-python.js";
@@ -136,7 +136,7 @@ async function readEvalFile(path: string, signal: AbortSignal): Promise<ReadEval
   const read = CODE_READERS[extension];
   try {
     if (statSync(path).size > MAX_BYTES) throw new Error(`the file is larger than ${MAX_BYTES} bytes`);
-    const text = readNamedFile(path).toString();
+    const text = readNamedText(path);
     if (read === undefined) return readDefinition(fromJson(text, extension));
     return readDefinition(await read.parse(text, basename(path, extension), signal));
   } catch (cause) {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { reasonOf, UserError } from "../platform/errors.js";
-import { readNamedFile } from "../platform/files.js";
+import { readNamedText } from "../platform/files.js";
 import { firstIssue } from "../platform/json.js";
 import { presentProperties } from "../platform/optional-values.js";
 import { type Db, withStore } from "../store/open-store.js";
@@ -204,7 +204,7 @@ const HINT = 'Expected lines such as {"trace": "latest/12", "label": "bad", "not
 function readLabelFile(path: string): LabelLine[] {
   let text: string;
   try {
-    text = readNamedFile(path).toString();
+    text = readNamedText(path);
   } catch (cause) {
     const message = `Cannot read ${path}: ${reasonOf(cause)}.`;
     throw new UserError(

@@ -1,6 +1,6 @@
 // Finds the address of each folder owner in the mail itself, and how sure it is.
 import { reasonOf, UserError } from "../platform/errors.js";
-import { readNamedFile } from "../platform/files.js";
+import { readNamedText } from "../platform/files.js";
 import type { Db } from "../store/open-store.js";
 
 type AddressCounts = ReadonlyMap<number, readonly AddressCount[]>;
@@ -194,7 +194,7 @@ function matchesOwnerName(address: string, folder: string): boolean {
 export function readOwnerMap(path: string): Map<string, string> {
   let text: string;
   try {
-    text = readNamedFile(path).toString();
+    text = readNamedText(path);
   } catch (cause) {
     throw new UserError(
       "owner_map_unreadable",

@@ -1,7 +1,7 @@
 // The process environment with `.env`, and which API key may be sent to which server.
 import { parse } from "dotenv";
 import { reasonOf, UserError } from "./errors.js";
-import { readNamedFile } from "./files.js";
+import { readNamedText } from "./files.js";
 import { trimEndOf } from "./trim-end.js";
 
 /** Path of the `.env` file, in the working directory. */
@@ -29,7 +29,7 @@ export interface AddressedKey {
 export function readEnvironment(): Environment {
   let text: string;
   try {
-    text = readNamedFile(".env").toString();
+    text = readNamedText(".env");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "EISDIR") return process.env;

@@ -135,6 +135,11 @@ export function readNamedFile(path: string): Buffer {
   return readFileSync(path);
 }
 
+/** Returns the text of such a file, without a byte order mark, which editors on Windows write. */
+export function readNamedText(path: string): string {
+  return new TextDecoder().decode(readNamedFile(path));
+}
+
 /** Checks before an expensive operation that its output file is writable. */
 export function checkWritable(flag: string, path: string): void {
   refuseDash(flag, path);

@@ -7,7 +7,7 @@ import { type MailLookup, openMailLookup } from "../mail/mail-lookup.js";
 import { NEVER } from "../platform/deadline.js";
 import { sha256Of } from "../platform/download.js";
 import { UserError } from "../platform/errors.js";
-import { readNamedFile, writeFileAtomically } from "../platform/files.js";
+import { readNamedText, writeFileAtomically } from "../platform/files.js";
 import { firstIssue } from "../platform/json.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import type { Db } from "../store/open-store.js";
@@ -252,7 +252,7 @@ function isAbout(review: QuestionReview, { question, answer }: { question: strin
 function readLines<T extends z.ZodType>(path: string, schema: T): z.output<T>[] {
   if (!existsSync(path)) return [];
   try {
-    return jsonLinesRows(readNamedFile(path).toString()).map(({ where, value }) => {
+    return jsonLinesRows(readNamedText(path)).map(({ where, value }) => {
       const read = schema.safeParse(value);
       if (read.success) return read.data;
       throw new Error(`${where}: ${firstIssue(read.error, "it")}`);

@@ -9,7 +9,7 @@ import { yieldBetween } from "../platform/batches.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
-import { readNamedFile, writeFileAtomically } from "../platform/files.js";
+import { readNamedText, writeFileAtomically } from "../platform/files.js";
 import { firstIssue } from "../platform/json.js";
 import { presentProperties } from "../platform/optional-values.js";
 import { programVersion } from "../platform/program-files.js";
@@ -157,7 +157,7 @@ export function fromFile<File extends { readonly taskResults: readonly TaskResul
 function readRunFile<File>(path: string, schema: z.ZodType<File>): File {
   let json: unknown;
   try {
-    json = JSON.parse(readNamedFile(path).toString());
+    json = JSON.parse(readNamedText(path));
   } catch (cause) {
     throw unusable(path, (cause as Error).message, cause);
   }

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, write
 import { basename, dirname, join } from "node:path";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
-import { createFolder, readNamedFile, writeFileAtomically } from "../platform/files.js";
+import { createFolder, readNamedText, writeFileAtomically } from "../platform/files.js";
 import { csvHead, csvLine, csvSummaries, SUMMARY_FILES } from "../reports/csv-report.js";
 import { htmlReport, packedTrace, type Report, readPageAssets, traceFile } from "../reports/html-report.js";
 import type { ReportHead, TRACE_PLACEMENTS } from "../reports/report-data.js";
@@ -225,7 +225,7 @@ function checkTraceFolder(folder: string): void {
 }
 
 function isOfReport(path: string): boolean {
-  if (basename(path) === NOTE) return readNamedFile(path).toString().startsWith(NOTE_START);
+  if (basename(path) === NOTE) return readNamedText(path).startsWith(NOTE_START);
   return path.endsWith(".js") && statSync(path).isFile();
 }
 

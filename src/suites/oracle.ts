@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
-import { readNamedFile } from "../platform/files.js";
+import { readNamedText } from "../platform/files.js";
 import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
 import type { Grade, SuiteTask, TaskOracle } from "../tasks/suite-task.js";
 import { fileStateOf, type SuiteFolder } from "./suite-folder.js";
@@ -238,7 +238,7 @@ export function readOracle(path: string): OracleLine[] {
 function readLines(path: string): string[] {
   try {
     if (statSync(path).size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
-    return readNamedFile(path).toString().split("\n");
+    return readNamedText(path).split("\n");
   } catch (cause) {
     throw invalid(`Cannot read ${path}: ${(cause as Error).message}`, cause);
   }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { checkWritable, replaceFile, writeFileAtomically } from "../../src/platform/files.js";
+import { checkWritable, readNamedText, replaceFile, writeFileAtomically } from "../../src/platform/files.js";
 import { importSource } from "../import-source.js";
 
 let folder: string;
@@ -83,4 +83,9 @@ it("writeFileAtomically leaves no temporary file if the process ends during a wr
     await replaceFile(${JSON.stringify(file)}, pieces());`;
   expect(spawnSync(process.execPath, ["--input-type=module", "-e", script]).status).toBe(3);
   expect(readdirSync(folder)).toEqual([]);
+});
+
+it("readNamedText leaves out a byte order mark", () => {
+  writeFileSync(file, "\ufeff[1]");
+  expect(readNamedText(file)).toBe("[1]");
 });

@@ -50,8 +50,9 @@ def describe(error):
         message = str(error)
     except BaseException:
         message = "?"
+    text = f": {message[:300]}" if message else ""
     place = "" if line is None else f" (line {line})"
-    return f"{type(error).__name__}: {message[:300]}{place}"
+    return f"{type(error).__name__}{text}{place}"
 
 
 def read_result(result):

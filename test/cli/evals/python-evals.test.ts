@@ -49,7 +49,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
       code: 2,
       stderr: expect.stringContaining("Cannot read the eval other.py: eval_function with four parameters is missing."),
     });
-    write("my-check.py", SHORT.replace("14", "15"));
+    write("my-check.py", `\ufeff${SHORT.replace("14", "15")}`);
     expect((await artE("evals add my-check.py")).stdout).toBe("my-check.py: my_check@1\n");
     write("2-short.py", SHORT);
     expect((await artE("evals add 2-short.py")).stderr).toContain(
