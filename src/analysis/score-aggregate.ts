@@ -7,7 +7,7 @@ import { passAtK, passHatK } from "../statistics/pass-at-k.js";
 import { isFailure } from "../tasks/ending.js";
 import type { SelectionCounts } from "../tasks/selection.js";
 import { DIFFICULTIES, difficultyOf, instructionStyleOf, realismBand } from "../tasks/task-groups.js";
-import type { RunTotals, ScoreFigures, Slice } from "../traces/run-totals.js";
+import type { Repeats, RunTotals, ScoreFigures, Slice } from "../traces/run-totals.js";
 import { isFailureZero, type ScoreDescription } from "../traces/score.js";
 import { scorableOf, type TaskResult } from "../traces/task-result.js";
 import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../traces/task-slices.js";
@@ -279,7 +279,7 @@ class ScoreAggregate {
   private readonly withFailed = new ClusteredMean();
   /** Sums per inbox. Empty for suite tasks, which are not about an inbox. */
   private readonly inboxes = new Map<string, ClusterSums>();
-  private readonly tries = new Map<number, { some: ClusteredMean; all: ClusteredMean }>();
+  private readonly tries = new RepeatedTries();
   private binary = true;
   private lowest = 0;
   private highest = 0;
@@ -301,7 +301,7 @@ class ScoreAggregate {
     this.lowest = Math.min(this.lowest, ...values);
     this.highest = Math.max(this.highest, ...values);
     this.binary &&= values.every((value) => value === 0 || value === 1);
-    if (this.binary) this.addTries(n, sum);
+    if (this.binary) this.tries.add(n, sum);
   }
 
   get isBinary(): boolean {
@@ -323,7 +323,7 @@ class ScoreAggregate {
       ...estimate(this.completed),
       overAll: failureIsZero ? estimate(this.withFailed.union(onlyFailed)) : NO_ESTIMATE,
       byInbox: { low, high, inboxes: this.inboxes.size },
-      ...(repeated && kind === "rate" && this.binary && better === "higher" ? { repeats: this.repeats() } : {}),
+      ...(repeated && kind === "rate" && this.binary && better === "higher" ? { repeats: this.tries.figures() } : {}),
     };
   }
 
@@ -331,24 +331,32 @@ class ScoreAggregate {
   private scaleOf({ scale }: ScoreDescription): Scale {
     return scale ?? (this.lowest >= 0 && this.highest <= 1 ? SHARE : {});
   }
+}
 
-  private addTries(n: number, right: number): void {
+/** pass@k and pass^k of a rate over questions with several epochs. */
+export class RepeatedTries {
+  private readonly sums = new Map<number, { some: ClusteredMean; all: ClusteredMean }>();
+
+  /** Adds a question with `n` values, of which `right` are 1 and the others 0. */
+  add(n: number, right: number): void {
     for (const k of REPORTED_K) {
       if (k > n) return;
-      const sums = this.tries.get(k) ?? { some: new ClusteredMean(), all: new ClusteredMean() };
-      this.tries.set(k, sums);
-      for (const [kind, share] of [
-        ["some", passAtK(n, right, k)],
-        ["all", passHatK(n, right, k)],
-      ] as const) {
-        sums[kind].add(1, share);
-      }
+      const { some, all } = this.sums.get(k) ?? { some: new ClusteredMean(), all: new ClusteredMean() };
+      some.add(1, passAtK(n, right, k));
+      all.add(1, passHatK(n, right, k));
+      this.sums.set(k, { some, all });
     }
   }
 
-  private repeats(): NonNullable<ScoreFigures["repeats"]> {
-    return [...this.tries].map(([k, { some, all }]) => ({ k, passAtK: some.mean(SHARE), passHatK: all.mean(SHARE) }));
+  figures(): Repeats {
+    return [...this.sums].map(([k, { some, all }]) => ({ k, passAtK: some.mean(SHARE), passHatK: all.mean(SHARE) }));
   }
+}
+
+/** Returns the figures for the largest k, or null if no question has several values. */
+export function mostTries(repeats: Repeats): Repeats[number] | null {
+  const last = repeats.at(-1);
+  return last === undefined || last.k === 1 ? null : last;
 }
 
 /** Returns the estimate with the interval for a rate or for a mean. */

@@ -6,6 +6,7 @@ import { compact } from "../platform/optional-values.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { taskKindOf } from "../tasks/task-kind.js";
 import { count, counted, duration, estimate, share, table, usd } from "../text/format.js";
+import type { Headline } from "../traces/headline-score.js";
 import type { RunTotals } from "../traces/run-totals.js";
 import type { SliceName } from "../traces/task-slices.js";
 
@@ -51,6 +52,13 @@ export function failedAsWrong(score: WithFailedTasks | undefined): number | null
 export function failedAsWrongText(score: WithFailedTasks | undefined): string {
   const value = failedAsWrong(score);
   return value === null ? "" : `; ${share(value)} with failed tasks as wrong`;
+}
+
+/** Formats `; 0.550 with failed tasks as wrong; pass^4 0.333`, without what the headline score of a run does not have. */
+export function besideHeadline(headline: WithFailedTasks & Pick<Headline, "passHatK">): string {
+  const { passHatK } = headline;
+  const repeated = passHatK === undefined ? "" : `; pass^${passHatK.k} ${share(passHatK.value)}`;
+  return `${failedAsWrongText(headline)}${repeated}`;
 }
 
 /** Formats a run's cost: the agent's, the judge's if there is one, and their sum. */

@@ -32,6 +32,8 @@ type Figures = Readonly<Record<string, Figure>>;
 interface ScoreFigure extends Figure {
   /** The same with failed tasks as wrong. `n` is 0 if they cannot count as wrong. */
   readonly overAll: Figure;
+  /** pass^k for the largest k. Absent without several epochs, and for scores that are not rates. */
+  readonly passHatK?: Figure & { readonly k: number };
 }
 
 /** Scores of the tasks with a common property. */

@@ -1,6 +1,7 @@
 // Runs as terminal text: lists, totals, gates, datasets and mail.
 import type { Gate, GateValidation } from "../analysis/gate.js";
 import { MIN_MAILBOXES } from "../analysis/question-clusters.js";
+import { mostTries } from "../analysis/score-aggregate.js";
 import type { UntilOutcome } from "../analysis/sequential-comparison.js";
 import type { CorpusStats } from "../mail/corpus.js";
 import { otherModels } from "../models/answering-model.js";
@@ -23,10 +24,11 @@ import {
 } from "../text/format.js";
 import { type Headline, headlineFirst, isUnjudged } from "../traces/headline-score.js";
 import type { RunCost } from "../traces/run-figures.js";
-import type { RunTotals } from "../traces/run-totals.js";
+import type { Repeats, RunTotals } from "../traces/run-totals.js";
 import type { RunStatus } from "../traces/task-result.js";
 import { otherAgentsText } from "./eval-text.js";
 import {
+  besideHeadline,
   clustersText,
   datasetText,
   differenceText,
@@ -127,7 +129,7 @@ function tasksText({ tasks, failedTasks, totalTasks }: RunLine): string {
 
 /**
  * Formats `0.917 [0.821, 0.964]`, with a star for an unjudged score. If some tasks have no score, adds their number,
- * and the score with failed tasks as wrong if it differs.
+ * the score with failed tasks as wrong if it differs, and pass^k of a run with several epochs.
  */
 function headlineText(
   { headline, tasks }: Pick<RunLine, "tasks"> & { readonly headline: Headline | null },
@@ -137,7 +139,7 @@ function headlineText(
   const { value, n, low, high, scorer } = headline;
   const interval = low === null || high === null || isNarrow ? "" : ` [${share(low)}, ${share(high)}]`;
   const shown = `${share(value)}${interval}${isUnjudged(scorer) ? "*" : ""}`;
-  return `${shown}${n < tasks ? ` n=${count(n)}` : ""}${failedAsWrongText(headline)}`;
+  return `${shown}${n < tasks ? ` n=${count(n)}` : ""}${besideHeadline(headline)}`;
 }
 
 /** Shows an interrupted run as stopped, because it can be resumed. */
@@ -454,13 +456,15 @@ function scoreRows({ scores, failedTasks, completedTasks, suite }: RunTotals): [
     ...(score.corrected === undefined
       ? []
       : ([["  corrected by people's labels", estimate(score.corrected)]] satisfies [string, string][])),
-    ...(score.repeats ?? [])
-      .filter(({ k }, i, { length }) => k > 1 && i === length - 1)
-      .map(({ k, passAtK, passHatK }): [string, string] => [
-        `  pass@${k}, pass^${k}`,
-        `${share(passAtK.value)}, ${share(passHatK.value)} over ${counted(passAtK.n, "question")}`,
-      ]),
+    ...repeatRows(mostTries(score.repeats ?? [])),
   ]);
+}
+
+function repeatRows(repeat: Repeats[number] | null): [string, string][] {
+  if (repeat === null) return [];
+  const { k, passAtK, passHatK } = repeat;
+  const values = `${share(passAtK.value)}, ${share(passHatK.value)} over ${counted(passAtK.n, "question")}`;
+  return [[`  pass@${k}, pass^${k}`, values]];
 }
 
 /** Formats the state of a run's claim: the verdict, and both intervals with the time when each may be read. */

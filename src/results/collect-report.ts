@@ -14,6 +14,7 @@ import {
   sharedMetrics,
   sharedScores,
 } from "../analysis/paired-comparison.js";
+import { mostTries } from "../analysis/score-aggregate.js";
 import { withSequentialFigures } from "../analysis/sequential-comparison.js";
 import { isEvalScore, isValidatedScore, type ValidatedScore } from "../evals/definition.js";
 import { type MeasuredErrors, measuredErrors, PassTally } from "../evals/pass-rates.js";
@@ -45,7 +46,7 @@ import type { Estimate } from "../statistics/estimate.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { headlineScorer } from "../traces/headline-score.js";
 import { knownToolCalls } from "../traces/observed-work.js";
-import { benchmarkResultSchema, type Slice } from "../traces/run-totals.js";
+import { benchmarkResultSchema, type ScoreFigures, type Slice } from "../traces/run-totals.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { SLICES, type SliceName } from "../traces/task-slices.js";
@@ -160,9 +161,7 @@ function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[]
     answeredBy: otherModels(model, answeredBy).length === 0 ? [] : Object.keys(answeredBy),
     // Only the file name, because the path might be private.
     dataset: dataset.revision === null ? (dataset.source.split(/[\\/]/).at(-1) ?? "") : dataset.source,
-    scores: Object.fromEntries(
-      meanings.map(({ name }) => [name, { ...figureOf(scores[name]), overAll: figureOf(scores[name]?.overAll) }]),
-    ),
+    scores: Object.fromEntries(meanings.map(({ name }) => [name, scoreFigureOf(scores[name])])),
     slices: Object.fromEntries(
       SLICES.flatMap((slice) => {
         const parts = slicesOf(slices[slice] ?? [], meanings);
@@ -189,6 +188,15 @@ function slicesOf(parts: readonly Slice[], meanings: readonly ScoreMeaning[]): R
     tasks,
     scores: Object.fromEntries(meanings.map(({ name }) => [name, figureOf(scores[name])])),
   }));
+}
+
+function scoreFigureOf(score: ScoreFigures | undefined): RunFigures["scores"][string] {
+  const repeat = mostTries(score?.repeats ?? []);
+  return {
+    ...figureOf(score),
+    overAll: figureOf(score?.overAll),
+    ...(repeat === null ? {} : { passHatK: { k: repeat.k, ...figureOf(repeat.passHatK) } }),
+  };
 }
 
 /** Omits the interval's method, which the page does not show. */

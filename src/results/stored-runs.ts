@@ -1,6 +1,6 @@
 // Reads, names and tags stored runs, with their headline scores.
 import { existsSync } from "node:fs";
-import { estimateOf, isGraded } from "../analysis/score-aggregate.js";
+import { estimateOf, isGraded, mostTries, RepeatedTries } from "../analysis/score-aggregate.js";
 import { type CorpusStats, readCorpusStats } from "../mail/corpus.js";
 import type { AppContext, AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
@@ -121,16 +121,23 @@ export function headlineFrom(
     if (isGraded(task) || !appliesTo(scorer, task)) continue;
     failed.set(task.taskId, (failed.get(task.taskId) ?? 0) + 1);
   }
-  const [completed, withFailed] = [new ClusteredMean(), new ClusteredMean()];
+  const [completed, withFailed, tries] = [new ClusteredMean(), new ClusteredMean(), new RepeatedTries()];
   for (const { scorer: name, taskId, n, sum } of tasks) {
     if (name !== scorer) continue;
     completed.add(n, sum);
+    if (description.kind === "rate") tries.add(n, sum);
     withFailed.add(n + (failed.get(taskId) ?? 0), sum);
     failed.delete(taskId);
   }
   for (const epochs of failed.values()) withFailed.add(epochs, 0);
   const overAll = isFailureZero(description) ? estimateOf(description, withFailed) : NO_ESTIMATE;
-  return { scorer, ...estimateOf(description, completed), overAll };
+  const repeat = mostTries(tries.figures());
+  return {
+    scorer,
+    ...estimateOf(description, completed),
+    overAll,
+    ...(repeat === null ? {} : { passHatK: { k: repeat.k, ...repeat.passHatK } }),
+  };
 }
 
 const TAG = /^[\p{L}\p{N}][\p{L}\p{N}._:-]{0,49}$/u;

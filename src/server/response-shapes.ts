@@ -14,6 +14,7 @@ import { ENDINGS } from "../tasks/ending.js";
 import { taskIdSchema } from "../tasks/question.js";
 import { RATINGS } from "../traces/feedback-store.js";
 import { HEADLINE_SCORERS } from "../traces/headline-score.js";
+import { headlineSchema } from "../traces/run-totals.js";
 import { runStatusSchema } from "../traces/task-result.js";
 import type { ChatTrace, Trace } from "../traces/trace.js";
 
@@ -174,16 +175,7 @@ const runLineShape = z.strictObject({
     .meta({ description: "The agent's cost in US dollars, or null if a price is unknown" }),
   judge_cost_usd: z.number().nullable().meta({ description: "Cost of judging in US dollars, or null if unknown" }),
   total_cost_usd: z.number().nullable().meta({ description: "Sum of both, or null if either is unknown" }),
-  score: estimateSchema
-    .extend({
-      scorer: z.enum(HEADLINE_SCORERS),
-      label: scoreLabel,
-      overAll: estimateSchema.meta({
-        description: "The same with failed tasks as wrong. Empty (n is 0) if they cannot count as wrong",
-      }),
-    })
-    .nullable()
-    .meta({ description: "Headline score over the completed tasks, or null if no task is scored yet" }),
+  score: headlineSchema,
   tokens: z.number().int().meta({ description: "Input and output tokens of all results" }),
   duration_ms: z
     .number()

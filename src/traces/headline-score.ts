@@ -33,6 +33,8 @@ export interface Headline extends Estimate {
   readonly scorer: HeadlineScorer;
   /** The same with failed tasks as wrong. Empty if they cannot count as wrong. */
   readonly overAll: Estimate;
+  /** pass^k for the largest k. Absent if no question has several values, and for scores that are not rates. */
+  readonly passHatK?: (Estimate & { readonly k: number }) | undefined;
 }
 
 /** Returns the value that ranks runs, with failed tasks as wrong if they can be. */

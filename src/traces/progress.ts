@@ -1,10 +1,9 @@
 // The state of a running run and its events, as the run page, `--watch` and the API show them.
 import { z } from "zod";
 import { LIMIT_REASONS, type TaskActivity } from "../models/model.js";
-import { estimateSchema } from "../statistics/estimate.js";
 import { ENDINGS } from "../tasks/ending.js";
 import { type TaskId, taskIdSchema } from "../tasks/question.js";
-import { HEADLINE_SCORERS } from "./headline-score.js";
+import { headlineSchema } from "./run-totals.js";
 import { runStatusSchema, type TaskResult } from "./task-result.js";
 
 const ms = z.number().nonnegative();
@@ -111,17 +110,7 @@ export const runProgressSchema = z
     doneTasks: tasks,
     failedTasks: tasks,
     endings: z.partialRecord(z.enum(ENDINGS), tasks),
-    headline: estimateSchema
-      .extend({
-        scorer: z.enum(HEADLINE_SCORERS),
-        label: z.string(),
-        overAll: estimateSchema.describe(
-          "The same with failed tasks as wrong. Empty (n is 0) if they cannot count so.",
-        ),
-      })
-      .strict()
-      .nullable()
-      .describe("Headline score over the completed tasks, or null if no task is scored yet."),
+    headline: headlineSchema,
     costUsd: z
       .number()
       .nullable()

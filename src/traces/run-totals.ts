@@ -5,6 +5,7 @@ import { usageSchema } from "../models/usage.js";
 import { estimateSchema, intervalSchema } from "../statistics/estimate.js";
 import { ENDINGS } from "../tasks/ending.js";
 import { TASK_STATES } from "../tasks/suite-task.js";
+import { HEADLINE_SCORERS } from "./headline-score.js";
 import { runLimitsSchema, runSettingsSchema } from "./run-settings.js";
 import { runStatusSchema, spentSchema, taskResultSchema } from "./task-result.js";
 import type { QUESTION_SLICES, SUITE_SLICES } from "./task-slices.js";
@@ -69,6 +70,27 @@ export const scoreFiguresSchema = estimateSchema.extend({
 });
 
 export type ScoreFigures = Readonly<z.output<typeof scoreFiguresSchema>>;
+
+export type Repeats = NonNullable<ScoreFigures["repeats"]>;
+
+export const headlineSchema = estimateSchema
+  .extend({
+    scorer: z.enum(HEADLINE_SCORERS),
+    label: z.string().describe("Display name of the score."),
+    overAll: estimateSchema.describe(
+      "The same with failed tasks as wrong. Empty (n is 0) if they cannot count as wrong.",
+    ),
+    passHatK: estimateSchema
+      .extend({ k: z.number().int().positive().describe("Number of attempts.") })
+      .strict()
+      .optional()
+      .describe(
+        "pass^k for the largest k. Absent if no question has several values, and for scores that are not rates.",
+      ),
+  })
+  .strict()
+  .nullable()
+  .describe("Headline score over the completed tasks, or null if no task is scored yet.");
 
 const sliceSchema = z.strictObject({
   value: z.string().describe("Property that the tasks share, such as the address or the year."),

@@ -15,6 +15,7 @@ import { SETTINGS } from "../traces/saved-runs.js";
 export interface SyntheticRun {
   readonly id: string;
   readonly tasks: number;
+  readonly epochs?: number;
   readonly agentId?: string;
   readonly model?: string;
   /** Probability of a right answer. */
@@ -36,7 +37,7 @@ const WORDS = "gas meeting contract price March volume index swing meter annex c
 
 export function saveSynthetic(db: Db, run: SyntheticRun): void {
   const random = seeded([...run.id].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0), 7));
-  const { agentId = "email-search", model = "synthetic/model" } = run;
+  const { agentId = "email-search", model = "synthetic/model", epochs = 1 } = run;
   const questions = Array.from({ length: run.tasks }, (_, i) => syntheticQuestion(i + 1));
   const set = {
     source: "synthetic.jsonl",
@@ -58,15 +59,18 @@ export function saveSynthetic(db: Db, run: SyntheticRun): void {
     ),
     source: set.source,
     revision: null,
-    totalTasks: run.tasks,
+    totalTasks: run.tasks * epochs,
     startedAt: "2026-01-01T00:00:00.000Z",
   });
   const save = openRowWriter(db);
   db.transaction(() => {
     for (const question of questions) {
-      const made = syntheticTrace(run, { agentId, model }, question, random);
-      const trace = run.change?.(made) ?? made;
-      save(toResultRow(trace, toTaskResult(trace), isFailure(trace.ending) ? "failed" : "finished"));
+      for (let epoch = 1; epoch <= epochs; epoch++) {
+        const first = syntheticTrace(run, { agentId, model }, question, random);
+        const made = epoch === 1 ? first : { ...first, epoch, traceId: `${first.traceId}_${epoch}` };
+        const trace = run.change?.(made) ?? made;
+        save(toResultRow(trace, toTaskResult(trace), isFailure(trace.ending) ? "failed" : "finished"));
+      }
     }
   })();
   finishRun(db, run.id, "completed", "2026-01-01T01:00:00.000Z", 3_600_000);

@@ -117,8 +117,10 @@ async function expectSameFigures({ db, folder }: TestDb, isOwn: boolean): Promis
   const headline = headlineOf(db, id);
   expect(headline?.scorer ?? null).toBe(scorer);
   if (scorer !== null) {
-    const { value, n, low, high, overAll } = scores[scorer] ?? {};
+    const { value, n, low, high, overAll, repeats = [] } = scores[scorer] ?? {};
     expect(headline).toMatchObject({ value, n, low, high, overAll });
+    const most = repeats.filter(({ k }) => k > 1).at(-1);
+    expect(headline?.passHatK).toEqual(most && { k: most.k, ...most.passHatK });
   }
 
   const { costUsd, judgeCostUsd, totalCostUsd, turns, retries } = totals;

@@ -184,7 +184,7 @@ describe("the pages by keyboard alone", { ...needs("browser"), timeout: 120_000 
     expect(keys.slice(0, 10)).toEqual(["kArrowLeft", "jArrowRight", "Escape", "p", "g", "b", "w", "[", "]", "e"]);
     await page.keyboard.press("Escape");
     await help.waitFor({ state: "detached" });
-    await dialog.getByRole("button", { name: "Copy the question" }).focus();
+    await dialog.locator("details.menu > summary").focus();
     await page.evaluate("document.activeElement.remove()");
     await page.keyboard.press("j");
     await dialog.getByText("2 of 3").waitFor();

@@ -13,6 +13,20 @@ import { type DemoServer, startDemoServer } from "./demo-server.js";
 
 /** The playground's lists of chats, runs and traces, its links to emails, and its error messages. */
 
+/** The rows of a list: their visible text, its lines, and the number of parts that are cut. */
+const SHOWN_ROWS = `[...document.querySelectorAll("main tbody tr")].map((row) => {
+  const range = document.createRange();
+  range.selectNodeContents(row);
+  const boxes = [...range.getClientRects()].filter(({ width }) => width > 0);
+  const centers = boxes.map(({ y, height }) => y + height / 2).sort((a, b) => a - b);
+  const parts = [row, ...row.querySelectorAll("td, td *")];
+  return {
+    text: row.innerText,
+    lines: centers.filter((y, i) => i === 0 || y - centers[i - 1] > 8).length,
+    cut: parts.filter((part) => part.clientWidth > 0 && part.scrollWidth > part.clientWidth).length,
+  };
+})`;
+
 describe("the lists on the playground", { ...needs("browser"), timeout: 120_000 }, () => {
   const browser = new TestBrowser();
   let provider: FakeProvider;
@@ -106,7 +120,7 @@ describe("the lists on the playground", { ...needs("browser"), timeout: 120_000 
     for (const width of [1_280, 390]) {
       await page.setViewportSize({ width, height: 800 });
       expect(await row.textContent()).toMatch(
-        /synthetic\.jsonl test1\.000\*Sources correct0\.\d{3} to 1\.0003 of 3completed/,
+        /synthetic\.jsonl test1\.0000\.\d{3} to 1\.000Sources correct\*3 of 3completed0\$0\.0\d+$/,
       );
       expect(await text(page)).toContain("* Not judged: the score is");
       const edges = await row
@@ -130,6 +144,66 @@ describe("the lists on the playground", { ...needs("browser"), timeout: 120_000 
       const { right } = await track.evaluate((each) => each.getBoundingClientRect());
       expect(right).toBeLessThanOrEqual(width);
     }
+  });
+
+  it("shows a run in four lines on a phone, with nothing cut", async () => {
+    const failing = (trace: QuestionTrace): QuestionTrace =>
+      trace.taskId === 1 ? { ...trace, ending: "timeout", error: "too slow", answer: null, scores: {} } : trace;
+    const model = "openai/gpt-6.1-sol";
+    saveSynthetic(demo.db, { id: "run_20261130-071107_8f6379", tasks: 40, agentId: "phone", model, change: failing });
+    saveSynthetic(demo.db, { id: "run_repeated", tasks: 40, epochs: 4, agentId: "phone", model });
+    setRunName(demo.db, "run_repeated", "nightly-2026-11-30");
+    const page = await open("runs?q=agent:phone", 390);
+    await page.getByText("2 of 2").waitFor();
+    const rows = (await page.evaluate(SHOWN_ROWS)) as readonly { text: string; lines: number; cut: number }[];
+    expect(rows.map(({ lines, cut }) => ({ isShort: lines <= 4, cut }))).toEqual(
+      rows.map(() => ({ isShort: true, cut: 0 })),
+    );
+    for (const name of ["nightly-2026-11-30", "run_20261130-071107_8f6379"]) {
+      const text = rows.find((row) => row.text.includes(name))?.text ?? "";
+      for (const shown of ["phone", model, "Sources correct*", " of ", "$"]) {
+        expect(text).toContain(shown);
+      }
+      expect(text).toMatch(/; 0\.\d{3} with \d+ failed/);
+    }
+    expect(await page.locator("main tbody .track").first().isVisible()).toBe(true);
+    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+  });
+
+  it("shows pass^k of a run with several epochs next to its score, in the list and in the chart", async () => {
+    saveSynthetic(demo.db, { id: "run_epochs", agentId: "repeated", tasks: 30, epochs: 3, skill: 0.8 });
+    const { scores } = (await demo.ask("GET", "/api/runs/run_epochs")).body;
+    const { k, passHatK } = scores.sourcesCorrect.repeats.at(-1);
+    expect(k).toBe(3);
+    expect(passHatK.value).toBeLessThan(scores.sourcesCorrect.value);
+    const page = await open("runs?q=agent:repeated");
+    const shown = passHatK.value.toFixed(3);
+    await page.getByRole("row").getByText(`pass^3 ${shown}`).waitFor();
+    await page.locator("summary", { hasText: "Chart of scores" }).click();
+    const chart = page.locator("figure.chart");
+    await chart.getByText("A diamond is pass^k").waitFor();
+    expect(await chart.locator("svg a title").textContent()).toContain(`; pass^3 ${shown}`);
+    await chart.locator("summary").click();
+    expect(await chart.locator("tbody td").last().textContent()).toBe(shown);
+  });
+
+  it("keeps the chosen columns of a list", async () => {
+    saveSynthetic(demo.db, { id: "run_columns", tasks: 1, agentId: "columns" });
+    const page = await open("runs?q=agent:columns");
+    const heads = () => page.getByRole("columnheader").allTextContents();
+    await page.getByText("1 of 1", { exact: true }).waitFor();
+    expect(await heads()).not.toContain("Tokens");
+    await page.locator("summary", { hasText: "Columns" }).click();
+    await page.getByLabel("Tokens").check();
+    await page.getByLabel("Model").uncheck();
+    await page.reload();
+    await page.getByText("1 of 1", { exact: true }).waitFor();
+    expect(await heads()).toEqual(["Run", "Started", "Agent", "Dataset", "Score", "Tasks", "Failed", "Cost", "Tokens"]);
+    // Nothing of the usual columns is out of sight.
+    await page.evaluate("localStorage.clear()");
+    await page.reload();
+    await page.getByText("1 of 1", { exact: true }).waitFor();
+    expect(await page.locator(".scroll").evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0);
   });
 
   it("shows who labeled a trace, on its page and in its task, and says before it replaces a newer label", async () => {
@@ -190,7 +264,7 @@ describe("the lists on the playground", { ...needs("browser"), timeout: 120_000 
       seen.add(sort);
     }
     expect([...seen].sort()).toEqual(["ascending", "descending"]);
-    expect(await rows.filter({ hasText: "run_fragile" }).textContent()).toContain("; 0.250 with failed tasks as wrong");
+    expect(await rows.filter({ hasText: "run_fragile" }).textContent()).toContain("; 0.250 with 3 failed as wrong");
   });
 
   it("shows the failures of a run with their most frequent error", async () => {
@@ -201,7 +275,7 @@ describe("the lists on the playground", { ...needs("browser"), timeout: 120_000 
     const page = await open("runs?q=agent:pair");
     await page.getByText("1 of 1").waitFor();
     const failed = page.getByRole("row").filter({ hasText: "run_second" });
-    expect(await failed.textContent()).toMatch(/3 of 3completed3 ?The program does not exist\./);
+    expect(await failed.textContent()).toMatch(/3 of 3completed3 failedThe program does not exist\./);
   });
 
   it("collapses an email's many addresses, and wraps words without spaces", async () => {

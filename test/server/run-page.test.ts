@@ -84,7 +84,7 @@ describe("pages on the server", { ...needs("browser"), timeout: 120_000 }, () =>
   it("lead from the newest run to its worst task and the email that it should have read in three clicks", async () => {
     const { page, wrong } = await open("#runs");
     expect(await firstCells(page)).toMatch(
-      /run_b.*n 56; .* with failed tasks as wrong60 of 60completed4 503 from the server: overloaded/,
+      /run_b.*Sources correct\*; 0\.\d{3} with 4 failed as wrong60 of 60completed4 failed503 from the server: overloaded/,
     );
     await page.getByRole("link", { name: "run_b" }).click();
     expect(await firstTask(page).textContent()).toContain("503 from the server");
@@ -136,6 +136,8 @@ describe("pages on the server", { ...needs("browser"), timeout: 120_000 }, () =>
     await agent.locator("details.mail .mail-text").waitFor();
     await agent.locator("summary.who").click();
     expect(await agent.locator(".call").isVisible()).toBe(false);
+    const menu = dialog.locator("details.menu");
+    await menu.getByText("Copy", { exact: true }).click();
     for (const [name, copied] of [
       ["Copy the question", /^What .* did I agree with/],
       ["Copy the trace id", /^trace_run_a_1$/],
@@ -145,6 +147,8 @@ describe("pages on the server", { ...needs("browser"), timeout: 120_000 }, () =>
       await dialog.getByRole("button", { name: "Copied" }).first().waitFor();
       expect(await page.evaluate("navigator.clipboard.readText()")).toMatch(copied);
     }
+    await dialog.getByRole("button", { name: "Close" }).focus();
+    expect(await menu.getByRole("button", { name: "Copied" }).first().isVisible()).toBe(false);
     await page.keyboard.press("?");
     await page.getByRole("dialog", { name: "Keys" }).getByText("Next task").waitFor();
   });
@@ -249,6 +253,7 @@ describe("pages on the server", { ...needs("browser"), timeout: 120_000 }, () =>
       digits(score.value),
       `${digits(score.low)} to ${digits(score.high)}`,
       digits(score.overAll.value),
+      "–",
     ];
     expect(await chart.locator("tbody tr").locator("th, td").allTextContents()).toEqual(cells);
     await page.getByLabel("Order of the chart").selectOption("tag");

@@ -2,7 +2,7 @@
 import { compact } from "../../platform/optional-values.js";
 import type { OffsetPageJson } from "../../server/response-shapes.js";
 import { exampleOf, type ListFields } from "../../store/list-query.js";
-import { type Child, h, replaceChildren, setText, untrustedInline, untrustedText } from "../dom.js";
+import { append, type Child, h, replaceChildren, setText, untrustedInline, untrustedText } from "../dom.js";
 import { get } from "./api.js";
 
 /** A column of a list, with at least one of the two functions. */
@@ -17,6 +17,13 @@ export interface Column<Line> {
   cell?(line: Line): Child;
   /** Whether its values are numbers, which are aligned to the right. */
   readonly isNumeric?: boolean;
+  /**
+   * For narrow screens, if a row is lines of values there: begins a line or leaves the column out. The values must
+   * explain themselves. Otherwise, narrow screens show names and values.
+   */
+  readonly narrow?: "new line" | "left out";
+  /** Whether it is shown only if the user chooses it. */
+  readonly isExtra?: boolean;
 }
 
 interface ListPage<Line> {
@@ -93,7 +100,14 @@ export async function searchedList<Line extends object>(
   const notice = h("div");
   const footnote = h("div");
   const more = h("button", { hidden: true, click: () => void loadNext() }, "Show more");
-  const shown = sortableTable(list.title, list.columns, query.get("sort") ?? "", () => void reload());
+  const choice = columnChoice(list, () => {
+    const { element } = shown;
+    shown = tableOf(shown.order());
+    element.replaceWith(shown.element);
+    show();
+  });
+  const tableOf = (order: string) => sortableTable(list.title, choice.columns(), order, () => void reload());
+  let shown = tableOf(query.get("sort") ?? "");
   let lines: readonly Line[] = [];
   let next: string | null = null;
   let total = 0;
@@ -178,17 +192,16 @@ export async function searchedList<Line extends object>(
     const timer = setInterval(() => void refresh(), REFRESH_MS);
     signal.addEventListener("abort", () => clearInterval(timer));
   }
-  page.append(
+  append(page, [
     h("h2", list.title),
-    ...(list.intro === undefined ? [] : [h("div", list.intro)]),
+    list.intro !== undefined && h("div", list.intro),
     h("div.list-tools", search, list.tools ?? "", status),
-    fields === null ? "" : fieldHelp(fields, search),
-    list.chart?.element ?? "",
+    fields !== null && h("div.disclosures", fieldHelp(fields, search), choice.element, list.chart?.element ?? null),
     notice,
     shown.element,
     footnote,
     more,
-  );
+  ]);
 }
 
 /** Lines per page, as in the API. */
@@ -213,6 +226,31 @@ function fieldHelp(fields: ListFields, search: HTMLInputElement): HTMLElement {
   const rules = `All conditions must hold: words, "a phrase", tag:paper, score<0.5, failed>0, started>=2026-01-31. A minus
     sign excludes: -status:running. The same works with art-e runs list.`;
   return h("details.filters", h("summary", "Search by field"), h("p.hint", rules), h("dl.facts", rows));
+}
+
+/** Boxes that choose the columns of a list, which the browser remembers. The first column is always shown. */
+function columnChoice<Line>(
+  { section, columns }: Pick<SearchedList<Line>, "section" | "columns">,
+  onChange: () => void,
+): { readonly element: HTMLElement; columns(): readonly Column<Line>[] } {
+  const key = `art-e-columns-${section}`;
+  const usual = columns.filter(({ isExtra }) => !isExtra).map(({ title }) => title);
+  const chosen = new Set<string>(JSON.parse(localStorage.getItem(key) ?? JSON.stringify(usual)));
+  const boxes = columns.slice(1).map(({ title }) => {
+    const box = h("input", { type: "checkbox" });
+    box.checked = chosen.has(title);
+    box.addEventListener("change", () => {
+      if (box.checked) chosen.add(title);
+      else chosen.delete(title);
+      localStorage.setItem(key, JSON.stringify([...chosen]));
+      onChange();
+    });
+    return h("label.check", box, title);
+  });
+  return {
+    element: h("details.filters", h("summary", "Columns"), h("div.run-actions", boxes)),
+    columns: () => columns.filter(({ title }, i) => i === 0 || chosen.has(title)),
+  };
 }
 
 /** Returns the lines that contain every search word. */
@@ -255,7 +293,7 @@ function sortableTable<Line>(
     caption,
     heads,
     columns.map(({ title }) => title),
-    columns.flatMap(({ isNumeric }, i) => (isNumeric ? [i] : [])),
+    columns.map(classesOf),
   );
   return {
     element,
@@ -277,6 +315,15 @@ function sortableTable<Line>(
       setRows(rows.map((line) => columns.map((column) => content(line, column))));
     },
   };
+}
+
+function classesOf<Line>({ isNumeric, narrow }: Column<Line>): string | null {
+  const classes = compact([
+    isNumeric && "number",
+    narrow === "new line" && "starts-line",
+    narrow === "left out" && "wide",
+  ]);
+  return classes.length === 0 ? null : classes.join(" ");
 }
 
 /** Missing values come last in both directions. */
@@ -317,17 +364,16 @@ export function liveTable(
   caption: string,
   heads: readonly Child[],
   titles: readonly string[] = heads.map(String),
-  numeric: readonly number[] = [],
+  classes: readonly (string | null)[] = [],
 ): LiveTable {
   const body = h("tbody", { click: openRow });
-  const classOf = (column: number) => (numeric.includes(column) ? "number" : null);
   const element = h(
     "div.scroll",
     { role: "region", "aria-label": caption, tabindex: 0 },
     h(
       "table",
       h("caption.hidden", caption),
-      h("thead", h("tr", ...heads.map((head, i) => h("th", { scope: "col", class: classOf(i) }, head)))),
+      h("thead", h("tr", ...heads.map((head, i) => h("th", { scope: "col", class: classes[i] ?? null }, head)))),
       body,
     ),
   );
@@ -335,7 +381,10 @@ export function liveTable(
     element,
     setRows(rows) {
       const row = (cells: Rows[number]) =>
-        h("tr", ...cells.map((cell, i) => h("td", { "data-label": titles[i] ?? null, class: classOf(i) }, cell)));
+        h(
+          "tr",
+          ...cells.map((cell, i) => h("td", { "data-label": titles[i] ?? null, class: classes[i] ?? null }, cell)),
+        );
       replaceChildren(body, ...rows.map(row));
     },
   };

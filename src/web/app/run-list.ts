@@ -1,6 +1,6 @@
 // The list of runs, from which runs can be compared.
 import { compact } from "../../platform/optional-values.js";
-import { datasetText, failedAsWrongText, runCostText, UNJUDGED } from "../../reports/figure-text.js";
+import { datasetText, failedAsWrong, UNJUDGED } from "../../reports/figure-text.js";
 import type { RunLineJson, RunPageJson } from "../../server/response-shapes.js";
 import { count, counted } from "../../text/format.js";
 import { isUnjudged } from "../../traces/headline-score.js";
@@ -13,9 +13,11 @@ import {
   intervalText,
   minuteText,
   replaceChildren,
+  scoreAxis,
   scoreText,
   untrustedInline,
 } from "../dom.js";
+import { track } from "../report/bar-list.js";
 import { pageScope } from "./api.js";
 import { type Column, clipped, idLink, offsetPage, searchedList, twoLines } from "./lists.js";
 import { scoreChart } from "./score-chart.js";
@@ -45,7 +47,7 @@ export async function runList(page: HTMLElement, query: URLSearchParams, signal:
     ],
     search: "Search runs",
     load: (query, next) => offsetPage("/api/runs", query, next, ({ runs }: RunPageJson) => runs),
-    columns: canCompare ? [selectColumn(selected, toggle), ...COLUMNS] : COLUMNS,
+    columns: [canCompare ? selectColumn(selected, toggle) : NAME, ...COLUMNS],
     tools: compare,
     chart: scoreChart(),
     footnote: (runs) => (runs.some(({ score }) => isUnjudged(score?.scorer)) ? h("p.hint", UNJUDGED) : null),
@@ -58,34 +60,47 @@ function compareLink(selected: readonly string[]): Child {
   return h("a.button", { href: `#compare/${ids}` }, `Compare ${counted(selected.length, "run")}`);
 }
 
+/** The names of the runs, with a box to select each for a comparison. */
 function selectColumn(
   selected: readonly string[],
   toggle: (id: string, isSelected: boolean) => void,
 ): Column<RunLineJson> {
   return {
-    title: "Compare",
-    cell({ id, name }) {
-      const box = h("input", { type: "checkbox", "aria-label": `Compare ${name ?? id}` });
-      box.checked = selected.includes(id);
-      box.addEventListener("change", () => toggle(id, box.checked));
-      return box;
+    ...NAME,
+    cell(run) {
+      const box = h("input", { type: "checkbox", "aria-label": `Compare ${run.name ?? run.id}` });
+      box.checked = selected.includes(run.id);
+      box.addEventListener("change", () => toggle(run.id, box.checked));
+      return h("span.check", box, nameAndTags(run));
     },
   };
 }
 
+const NAME: Column<RunLineJson> = { title: "Run", sort: "run", cell: nameAndTags };
+
 const COLUMNS: readonly Column<RunLineJson>[] = [
-  { title: "Run", sort: "run", cell: nameAndTags },
-  { title: "Agent", sort: "agent", cell: ({ agent_id }) => untrustedInline(agent_id) },
+  { title: "Started", sort: "started", cell: started },
+  { title: "Agent", sort: "agent", cell: ({ agent_id }) => untrustedInline(agent_id), narrow: "new line" },
   { title: "Model", sort: "model", cell: ({ model }) => untrustedInline(model) },
-  { title: "Dataset", sort: "dataset", cell: (run) => clipped(datasetText(run)) },
-  { title: "Score", sort: "score", cell: headline, isNumeric: true },
+  { title: "Dataset", sort: "dataset", cell: (run) => clipped(datasetText(run)), narrow: "left out" },
+  { title: "Score", sort: "score", cell: headline, narrow: "new line" },
   { title: "Tasks", sort: "tasks", cell: tasksDone, isNumeric: true },
   { title: "Failed", sort: "failed", cell: failures },
   { title: "Cost", sort: "cost", cell: cost, isNumeric: true },
-  { title: "Tokens", sort: "tokens", cell: ({ tokens }) => count(tokens), isNumeric: true },
-  { title: "Total time", sort: "took", cell: ({ duration_ms: ms }) => durationText(ms), isNumeric: true },
-  { title: "Started", sort: "started", cell: ({ started_at }) => minuteText(started_at) },
+  { title: "Tokens", sort: "tokens", cell: ({ tokens }) => count(tokens), isNumeric: true, isExtra: true },
+  {
+    title: "Total time",
+    sort: "took",
+    cell: ({ duration_ms: ms }) => durationText(ms),
+    isNumeric: true,
+    isExtra: true,
+  },
 ];
+
+/** The start of a run. Narrow screens leave it out if the id is shown, which contains it. */
+function started({ name, started_at }: RunLineJson): Child {
+  return h("span", { class: name === null ? "wide" : null }, minuteText(started_at));
+}
 
 /** The run's name, with its tags and note below. */
 function nameAndTags({ id, name, tags, note }: RunLineJson): Child {
@@ -98,23 +113,60 @@ function nameAndTags({ id, name, tags, note }: RunLineJson): Child {
 }
 
 function tasksDone({ tasks, total_tasks, status }: RunLineJson): Child {
-  return twoLines(`${count(tasks)} of ${count(total_tasks)}`, status);
+  const isUsual = status === "completed";
+  return twoLines(`${count(tasks)} of ${count(total_tasks)}`, h("span", { class: isUsual ? "wide" : null }, status));
 }
 
-function cost({ cost_usd: costUsd, judge_cost_usd: judgeCostUsd }: RunLineJson): Child {
-  return runCostText({ costUsd, judgeCostUsd }, costText);
+/** The known cost, with the judge's part below. */
+function cost({ cost_usd, judge_cost_usd, total_cost_usd }: RunLineJson): Child {
+  if (judge_cost_usd === 0) return costText(cost_usd);
+  const part =
+    total_cost_usd === null && cost_usd === null
+      ? "agent unknown"
+      : `judge ${judge_cost_usd === null ? "unknown" : costText(judge_cost_usd)}`;
+  return twoLines(costText(total_cost_usd ?? cost_usd ?? judge_cost_usd), h("span.wide", part));
 }
 
-function headline({ score, tasks }: RunLineJson): Child {
+/** The score with its interval as a bar, and the figures that qualify it below. */
+function headline({ score, completed_tasks }: RunLineJson): Child {
   if (score === null) return "–";
-  const star = isUnjudged(score.scorer) ? "*" : "";
-  const [value, interval] = [`${scoreText(score.value)}${star}`, intervalText(score)];
-  const scored = score.n < tasks ? `, n ${count(score.n)}` : "";
-  return twoLines(value, h("span.lines", score.label, h("br"), `${interval}${scored}${failedAsWrongText(score)}`));
+  const interval = intervalText(score);
+  const withFailed = failedAsWrong(score);
+  const notes: readonly Child[] = compact([
+    `${score.label}${isUnjudged(score.scorer) ? "*" : ""}`,
+    score.n < completed_tasks && `n ${count(score.n)}`,
+    withFailed !== null && [
+      `${scoreText(withFailed)} with ${count(score.overAll.n - score.n)} failed`,
+      h("span.wide", " as wrong"),
+    ],
+    score.passHatK !== undefined && `pass^${score.passHatK.k} ${scoreText(score.passHatK.value)}`,
+  ]);
+  const figures = h(
+    "span.score-line",
+    h("b", scoreText(score.value)),
+    h(
+      "span",
+      { title: `95% interval: ${interval}` },
+      track(score, scoreAxis([score.value ?? 0, score.low ?? 0, score.high ?? 0]), 0),
+    ),
+    h("span.wide", interval),
+  );
+  return twoLines(
+    figures,
+    notes.map((note, i) => [i > 0 && "; ", note]),
+  );
 }
 
-/** The number of failed tasks, and their most frequent error. */
-function failures({ failed_tasks, error }: RunLineJson): Child {
-  if (failed_tasks === 0) return "0";
-  return h("span.failures", h("b.bad", count(failed_tasks)), " ", clipped(error ?? ""));
+/** The number of failed tasks, and their most frequent error. Narrow screens show the number once. */
+function failures({ failed_tasks, error, score }: RunLineJson): Child {
+  const isShown = failed_tasks === 0 || (score !== null && failedAsWrong(score) !== null);
+  const className = isShown ? "failures wide" : "failures";
+  if (failed_tasks === 0) return h("span", { class: className }, "0");
+  return h(
+    "span",
+    { class: className },
+    h("b.bad", count(failed_tasks)),
+    h("span.narrow", " failed"),
+    h("span.wide", clipped(error ?? "")),
+  );
 }

@@ -1,6 +1,6 @@
 // The section of one run: its progress while it is running, its report afterwards.
 import { compact } from "../../platform/optional-values.js";
-import { failedAsWrongText, runCostText } from "../../reports/figure-text.js";
+import { besideHeadline, runCostText } from "../../reports/figure-text.js";
 import { type Hold, holdOf } from "../../reports/hold-text.js";
 import { count, counted, duration, oneDecimal } from "../../text/format.js";
 import type { RunProgress } from "../../traces/progress.js";
@@ -242,10 +242,10 @@ function figuresOf(progress: RunProgress, hold: Hold | null): [name: string, val
   ]);
 }
 
-/** The interval of a score, its number of tasks if some do not have it, and the score with failed tasks as wrong. */
+/** The interval of a score, its number of tasks if some do not have it, and the figures next to it. */
 function headlineNote(headline: NonNullable<RunProgress["headline"]>, doneTasks: number): string {
   const scored = headline.n < doneTasks ? `, n ${count(headline.n)}` : "";
-  return `${intervalText(headline)}${scored}${failedAsWrongText(headline)}`;
+  return `${intervalText(headline)}${scored}${besideHeadline(headline)}`;
 }
 
 function timeLeft({ msLeft, tasksPerMinute }: RunProgress, hold: Hold | null): [string, string, string] {

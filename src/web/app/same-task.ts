@@ -21,7 +21,9 @@ export function otherRunsPanel(task: ShownTask): HTMLElement {
       const isShown = ({ run_id, epoch }: Answer) => run_id === task.runId && epoch === task.epoch;
       const at = json.answers.findIndex(isShown);
       section.hidden = json.answers.length < 2 || at < 0;
-      if (!section.hidden) replaceChildren(section, ...strip(task, json, at));
+      if (section.hidden) return;
+      replaceChildren(section, ...strip(task, json, at));
+      showRow(section);
     },
     (error: Error) => {
       section.hidden = false;
@@ -29,6 +31,13 @@ export function otherRunsPanel(task: ShownTask): HTMLElement {
     },
   );
   return section;
+}
+
+/** Scrolls the list, but not the panel, to the shown answer. */
+function showRow(section: HTMLElement): void {
+  const list = section.querySelector(".scroll");
+  const row = section.querySelector("[aria-current]")?.closest("tr");
+  if (list && row) list.scrollTop = row.offsetTop - list.clientHeight / 2;
 }
 
 /** @param at place of the shown answer */
@@ -63,7 +72,7 @@ function strip({ runId, taskId, epoch }: ShownTask, { answers, score_label }: Sa
     i === at ? "shown" : comparisonLink(answer, signed(difference(answer))),
   ]);
   const heads = ["Run", "Answer", score_label ?? "Score", "Difference"];
-  const { element, setRows } = liveTable("Answers to this task", heads, heads, [2, 3]);
+  const { element, setRows } = liveTable("Answers to this task", heads, heads, [null, null, "number", "number"]);
   setRows(rows);
   return [
     h(

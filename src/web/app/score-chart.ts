@@ -1,5 +1,7 @@
 // A chart of the headline score over the listed runs with the same agent, dataset and score.
-import { datasetText, failedAsWrong, failedAsWrongText } from "../../reports/figure-text.js";
+
+import { compact } from "../../platform/optional-values.js";
+import { besideHeadline, datasetText, failedAsWrong } from "../../reports/figure-text.js";
 import type { RunLineJson } from "../../server/response-shapes.js";
 import { count } from "../../text/format.js";
 import { h, intervalText, minuteText, replaceChildren, scoreAxis, scoreText, select } from "../dom.js";
@@ -80,27 +82,30 @@ function chartOf({ name, runs }: Group, isByTag: boolean): Chart {
   const points = oldestFirst.flatMap(({ id, name, model, tags, score, started_at }) => {
     const [value, interval] = [scoreText(score.value), intervalText(score)];
     const label = name ?? model;
-    const withFailed = failedAsWrong(score);
     const point = {
       ...score,
-      withFailed,
+      withFailed: failedAsWrong(score),
+      allRight: score.passHatK?.value ?? null,
       label,
       date: new Date(started_at),
       day: minuteText(started_at),
       href: `#runs/${encodeURIComponent(id)}`,
-      title: `${label}, ${minuteText(started_at)}: ${value}, ${interval}${failedAsWrongText(score)}`,
+      title: `${label}, ${minuteText(started_at)}: ${value}, ${interval}${besideHeadline(score)}`,
       name: `${label}: ${value}; open the run`,
     };
     return (isByTag && tags.length > 0 ? tags : [isByTag ? "no tag" : ""]).map((tag) => ({ ...point, tag }));
   });
   const tags = [...new Set(points.map(({ tag }) => tag))];
   const withFailed = points.filter((point) => point.withFailed !== null);
+  const allRight = points.filter((point) => point.allRight !== null);
   const x = isByTag ? "tag" : "date";
   return {
     title: name,
-    description: `One point per run, with its 95% interval. Select a point to open the run.${
-      withFailed.length === 0 ? "" : " A ring is the score with failed tasks as wrong."
-    }`,
+    description: compact([
+      "One point per run, with its 95% interval. Select a point to open the run.",
+      withFailed.length > 0 && "A ring is the score with failed tasks as wrong.",
+      allRight.length > 0 && "A diamond is pass^k: all epochs of a question are right.",
+    ]).join(" "),
     draw: (width) =>
       Plot.plot({
         width,
@@ -123,6 +128,7 @@ function chartOf({ name, runs }: Group, isByTag: boolean): Chart {
             { x, y1: "low", y2: "high", strokeWidth: 1.5, stroke: "var(--run-0)" },
           ),
           Plot.dot(withFailed, { x, y: "withFailed", r: 4, stroke: "var(--run-0)", title: "title" }),
+          Plot.dot(allRight, { x, y: "allRight", r: 4, symbol: "diamond", stroke: "var(--run-0)", title: "title" }),
           Plot.dot(points, {
             x,
             y: "value",
@@ -134,13 +140,14 @@ function chartOf({ name, runs }: Group, isByTag: boolean): Chart {
           }),
         ],
       }),
-    heading: ["Run", isByTag ? "Tag" : "Started", "Score", "95% interval", "Failed as wrong"],
+    heading: ["Run", isByTag ? "Tag" : "Started", "Score", "95% interval", "Failed as wrong", "pass^k"],
     rows: points.map((point) => [
       point.label,
       isByTag ? point.tag : point.day,
       scoreText(point.value),
       intervalText(point),
       scoreText(point.withFailed),
+      scoreText(point.allRight),
     ]),
   };
 }

@@ -37,7 +37,7 @@ import {
 } from "../report/conversation.js";
 import { spaceWords } from "../report/header.js";
 import { type SelectionRow, selectionTable } from "../report/selection-table.js";
-import { copyButtons, scoreList } from "../report/task-view.js";
+import { copyMenu, scoreList } from "../report/task-view.js";
 import { get, isRunPage, post } from "./api.js";
 import { judgmentPanel } from "./judgments.js";
 import {
@@ -110,14 +110,14 @@ function selectionOf(trace: Trace | ChatTrace): SelectionRow[] {
   });
 }
 
-/** Links to label the trace and to repeat it in the playground, and buttons that copy its parts. */
+/** Links to label the trace and to repeat it in the playground, and a menu that copies its parts. */
 function traceActions(trace: Trace | ChatTrace, { id, question, answer }: TraceHead): HTMLElement {
   return h(
-    "p.run-actions",
+    "div.run-actions",
     ...(isRunPage
       ? []
       : [labelLink(trace.kind === "chat" ? "chats" : trace.runId, id), trace.kind !== "suite" && playgroundLink(id)]),
-    copyButtons({ question, answer: answer ?? "", traceId: id, command: `art-e show ${id}` }),
+    copyMenu({ question, answer: answer ?? "", traceId: id, command: `art-e show ${id}` }),
   );
 }
 
@@ -276,9 +276,9 @@ const TRACE_COLUMNS: readonly Column<TraceLineJson>[] = [
   { title: "Started", sort: "started", cell: (line) => idLink("trace", line.id, startOf(line)) },
   { title: "Agent", sort: "agent", cell: ({ agent_id }) => untrustedInline(agent_id) },
   { title: "Run, task", sort: "run", cell: runAndTask },
-  { title: "Question", sort: "question", cell: ({ question }) => clipped(question) },
-  { title: "Answer", sort: "answer", cell: ({ answer }) => clipped(answer ?? "–") },
-  { title: "Score", sort: "score", cell: scoreCell, isNumeric: true },
+  { title: "Question", sort: "question", cell: ({ question }) => clipped(question), narrow: "new line" },
+  { title: "Answer", sort: "answer", cell: ({ answer }) => clipped(answer ?? "–"), narrow: "new line" },
+  { title: "Score", sort: "score", cell: scoreCell, isNumeric: true, narrow: "new line" },
   { title: "Ending", sort: "ending", cell: ({ ending }) => spaceWords(ending) },
   { title: "Took", sort: "took", cell: ({ duration_ms }) => duration(duration_ms), isNumeric: true },
   { title: "Rated", sort: "rating", cell: ({ rating }) => rating },

@@ -168,7 +168,7 @@ function axisLine(axis: readonly [number, number]): HTMLElement {
 }
 
 /** The interval as a line and the value as a dot. Hidden from screen readers, because the numbers are next to it. */
-function track({ value, low, high }: Figure, [from, to]: readonly [number, number], run: number): HTMLElement {
+export function track({ value, low, high }: Figure, [from, to]: readonly [number, number], run: number): HTMLElement {
   const share = (length: number) => `${((length / (to - from)) * 100).toFixed(2)}%`;
   const colour = `background: ${runColour(run)}`;
   return h(

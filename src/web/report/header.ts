@@ -68,13 +68,11 @@ export function costOfThousand({ costUsd, tasks }: RunFigures): number | null {
 }
 
 /** The key figures of a single run. */
-export function tiles({ scores, leading, runs, reliability }: ReportHead): HTMLElement | null {
+export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null {
   const [run] = runs;
   if (run === undefined || runs.length > 1) return null;
   const { latency, costUsd, tasks, failed, suite } = run;
-  // The reliability card contains pass^k if each question has several epochs.
-  const card = reliability.find(({ runId }) => runId === run.runId);
-  const allRight = card?.rows.find(({ epochs }) => epochs !== undefined);
+  const allRight = run.scores[leading]?.passHatK;
   const names = new Set([leading, suite === null ? "sourcesCorrect" : "taskSolved"]);
   const named = [...names].flatMap((name) => scores.find((score) => score.name === name) ?? []);
   return h(
@@ -87,9 +85,9 @@ export function tiles({ scores, leading, runs, reliability }: ReportHead): HTMLE
     }),
     allRight !== undefined &&
       tile(
-        `Epochs: ${allRight.name}`,
-        scoreText(allRight.estimate.value),
-        `${intervalText(allRight.estimate)}, n ${count(allRight.estimate.n)}; ${allRight.definition}`,
+        `pass^${allRight.k}`,
+        scoreText(allRight.value),
+        `${intervalText(allRight)}, n ${counted(allRight.n, "question")}: all ${allRight.k} epochs are right`,
       ),
     tile(
       "Time per task",

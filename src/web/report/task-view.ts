@@ -114,7 +114,7 @@ export class TaskDialog {
     const index = rows.indexOf(task);
     replaceChildren(this.position, index < 0 ? "" : `${count(index + 1)} of ${count(rows.length)}`);
     const scores = h("div", ...this.scores(task, null));
-    const links = h("div.task-links", ...this.copyButtons(task, null), ...this.links(task, null));
+    const links = h("div.task-links", this.copyMenu(task, null), ...this.links(task, null));
     const columns = h("div", { "aria-live": "polite" }, h("p.meta", "Loading the conversation…"));
     replaceChildren(
       this.content,
@@ -136,7 +136,7 @@ export class TaskDialog {
       const trace = await this.source.load(task);
       if (this.task !== task) return;
       replaceChildren(scores, ...this.scores(task, trace));
-      replaceChildren(links, ...this.copyButtons(task, trace), ...this.links(task, trace));
+      replaceChildren(links, this.copyMenu(task, trace), ...this.links(task, trace));
       const mails = shownMails(trace, task, this.source.loadMail?.bind(this.source) ?? null);
       const words = mailWords(trace.steps.flatMap(({ calls }) => calls.map(({ result }) => result)));
       replaceChildren(
@@ -185,8 +185,8 @@ export class TaskDialog {
     return this.head.runs.length === 1 ? [] : [before, ...runName(run, this.head), after];
   }
 
-  private copyButtons(task: Task, trace: TraceView | null): Child[] {
-    return copyButtons({ ...task, traceId: trace?.traceId ?? null, command: showCommand(task, this.head) });
+  private copyMenu(task: Task, trace: TraceView | null): HTMLElement {
+    return copyMenu({ ...task, traceId: trace?.traceId ?? null, command: showCommand(task, this.head) });
   }
 
   private step(by: number): void {
@@ -196,13 +196,23 @@ export class TaskDialog {
   }
 }
 
-export function copyButtons({ question, answer, traceId, command }: CopiedParts): Child[] {
-  return [
-    copyButton("Copy the question", question),
-    answer !== "" && copyButton("Copy the answer", answer),
-    traceId !== null && copyButton("Copy the trace id", traceId),
-    copyButton("Copy the command", command),
-  ];
+/** A menu of the parts of a task that can be copied. It closes when the focus leaves it. */
+export function copyMenu({ question, answer, traceId, command }: CopiedParts): HTMLElement {
+  const menu = h(
+    "details.menu",
+    h("summary.button", "Copy"),
+    h(
+      "div",
+      copyButton("Copy the question", question),
+      answer !== "" && copyButton("Copy the answer", answer),
+      traceId !== null && copyButton("Copy the trace id", traceId),
+      copyButton("Copy the command", command),
+    ),
+  );
+  menu.addEventListener("focusout", ({ relatedTarget }) => {
+    if (!(relatedTarget instanceof Node && menu.contains(relatedTarget))) menu.open = false;
+  });
+  return menu;
 }
 
 /** The command that shows a task in a terminal. */
@@ -380,14 +390,15 @@ function mailColumn(trace: TraceView, { known, card }: ShownMails): Child[] {
   const first = [...goldCards, ...otherCards][0]?.querySelector("summary");
   first?.setAttribute("aria-keyshortcuts", "e");
   first?.setAttribute("title", "First email");
+  const hasGold = trace.gold.length + trace.goldMissing.length > 0;
+  // The gold of a task that asks for changes or for emails is in their table.
+  const isQuestion = trace.changes.length + trace.selection.length === 0;
   return [
-    h("h3", "Gold email"),
+    (hasGold || isQuestion) && h("h3", "Gold email"),
     ...goldCards,
     ...trace.goldMissing.map((id) => h("p.meta", untrustedInline(id), " is not in the database.")),
-    trace.gold.length + trace.goldMissing.length === 0
-      ? h("p.meta", "The question has none, because the mailbox does not contain the answer.")
-      : null,
-    h("h3", "Other emails that the agent opened"),
+    !hasGold && isQuestion && h("p.meta", "The question has none, because the mailbox does not contain the answer."),
+    h("h3", hasGold || isQuestion ? "Other emails that the agent opened" : "Emails that the agent opened"),
     ...otherCards,
     others.length === 0 ? h("p.meta", "None.") : null,
   ];
