@@ -124,6 +124,10 @@ export type SessionPageJson = z.output<typeof sessionPageShape>;
 
 export const inboxesShape = z.strictObject({
   inboxes: z.array(z.string()),
+  questions: z
+    .array(z.strictObject({ inbox: z.string(), question: z.string(), date: z.string() }))
+    .readonly()
+    .meta({ description: "At most three questions per mailbox, from the datasets of runs, each with its date" }),
   messages: z.number().int(),
   first_date: z.string().nullable(),
   last_date: z.string().nullable(),

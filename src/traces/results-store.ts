@@ -176,6 +176,25 @@ export function saveTasks(db: Db, set: TaskSet, tasks: readonly Task[]): string 
   return id;
 }
 
+/** Number of example questions per mailbox. */
+const EXAMPLES = 3;
+
+/** Returns a few realistic questions per mailbox, without tasks that ask for changes or for emails. */
+export function exampleQuestions(
+  db: Db,
+): readonly { readonly inbox: string; readonly question: string; readonly date: string }[] {
+  return db
+    .prepare(
+      `SELECT inbox, question, date FROM (
+         SELECT inbox_address AS inbox, question, query_date AS date,
+                row_number() OVER (PARTITION BY inbox_address ORDER BY how_realistic DESC, id) AS place
+         FROM art_e_tasks WHERE goal IS NULL AND selection IS NULL AND message_ids <> '[]'
+         GROUP BY inbox_address, question)
+       WHERE place <= ${EXAMPLES}`,
+    )
+    .all() as { readonly inbox: string; readonly question: string; readonly date: string }[];
+}
+
 /** Saves the order in which a run answers its tasks. */
 export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[]): void {
   const add = db.prepare("INSERT INTO run_tasks (run_id, position, task_id, epoch) VALUES (?, ?, ?, ?)");

@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { saveTasks } from "../../src/traces/results-store.js";
 import { TestBrowser } from "../browser.js";
+import { demoQuestions } from "../cli/art-e.js";
 import { needs } from "../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { MARCUS } from "../runs/demo-setup.js";
@@ -64,6 +66,28 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "Open the trace" }).waitFor();
   }
+
+  it("offers questions about the mailbox with their dates", async () => {
+    const { page } = await openPage(demo);
+    await giveToken(page);
+    saveTasks(
+      demo.db,
+      { source: "mine.jsonl", revision: null, sha256: "e".repeat(64), split: "test" },
+      demoQuestions.slice(0, 9).map((task) => ({ kind: "question", task })),
+    );
+    await page.reload();
+    await page.getByLabel("Mailbox").fill(MARCUS);
+    const examples = page.getByRole("group", { name: "Example questions" }).getByRole("button");
+    await expect.poll(() => examples.count()).toBe(3);
+    const text = (await examples.first().textContent()) ?? "";
+    const asked = demoQuestions.find(({ question }) => question === text);
+    expect(asked?.inbox_address).toBe(MARCUS);
+    await examples.first().click();
+    expect(await page.getByRole("textbox", { name: "Question" }).inputValue()).toBe(text);
+    expect(await page.getByLabel("Date").inputValue()).toBe(asked?.query_date);
+    await page.getByLabel("Mailbox").fill("nobody@kestrelplains.example");
+    await expect.poll(() => examples.count()).toBe(0);
+  });
 
   it("requires the token, accepts a question, shows the emails and the answer, and saves feedback", async () => {
     const { page, wrong } = await openPage(demo);

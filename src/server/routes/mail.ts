@@ -9,6 +9,7 @@ import { parseListQuery } from "../../store/list-query.js";
 import { getMail } from "../../tools/search-mailbox.js";
 import { type ChatSession, getSession, sessionMessages } from "../../traces/chats-store.js";
 import { SESSION_FIELDS } from "../../traces/list-fields.js";
+import { exampleQuestions } from "../../traces/results-store.js";
 import { ApiError } from "../app/api-error.js";
 import { defineRoute, offsetQuery, type Route, type Services, searchQuery, sendFile } from "../app/route.js";
 import {
@@ -27,12 +28,18 @@ export function metaRoutes({ db, models, chats, version }: Services): Route[] {
       method: "get",
       path: "/api/inboxes",
       tag: "mail",
-      summary: "List the imported mailboxes with the dates of their email",
+      summary: "List the imported mailboxes with the dates of their email and example questions",
       status: 200,
       response: inboxesShape,
       handle() {
         const { messages, firstDate, lastDate } = readCorpusStats(db);
-        return { inboxes: [...openMailboxes(db).addresses], messages, first_date: firstDate, last_date: lastDate };
+        return {
+          inboxes: [...openMailboxes(db).addresses],
+          questions: exampleQuestions(db),
+          messages,
+          first_date: firstDate,
+          last_date: lastDate,
+        };
       },
     }),
     defineRoute({

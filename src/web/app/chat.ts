@@ -4,7 +4,7 @@ import { changesOf } from "../../scoring/goal-match.js";
 import type { ChatEvent } from "../../server/chat-event.js";
 import type { AgentJson, InboxesJson, ModelsJson, RepeatJson } from "../../server/response-shapes.js";
 import { duration } from "../../text/format.js";
-import { append, h, select, setText, untrustedInline, untrustedText } from "../dom.js";
+import { append, h, replaceChildren, select, setText, untrustedInline, untrustedText } from "../dom.js";
 import { changeTable } from "../report/change-table.js";
 import { mailWords } from "../report/conversation.js";
 import { chatEvents, get } from "./api.js";
@@ -75,7 +75,8 @@ export async function chatView(page: HTMLElement, agentId: string | null, query:
   if (chatState().session !== null && !isRestored) await log.restoreSession();
   isRestored = true;
   const form = questionForm(fields, choices, log);
-  append(page, [h("h2.hidden", "Ask an agent"), log.element, refusal, form]);
+  const examples = choices.repeat === null && exampleQuestions(fields, choices);
+  append(page, [h("h2.hidden", "Ask an agent"), log.element, refusal, examples, form]);
   fields.question.focus();
 }
 
@@ -231,6 +232,28 @@ function questionForm(fields: Fields, choices: Choices, log: ChatLog): HTMLEleme
       h("button", { title: "Clear the conversation and start a new session", click: startAgain }, "New session"),
     ),
   );
+}
+
+/** Questions about the mailbox as buttons. A click fills in a question with the date on which it was asked. */
+function exampleQuestions({ inbox, day, question }: Fields, { inboxes }: Choices): HTMLElement {
+  const choose = (text: string, date: string) => () => {
+    [question.value, day.value] = [text, date.slice(0, 10)];
+    question.dispatchEvent(new Event("input", { bubbles: true }));
+    question.focus();
+  };
+  const list = h("div.examples", { role: "group", "aria-label": "Example questions" });
+  const show = () => {
+    const shown = inboxes.questions.filter((each) => each.inbox === inbox.value.trim());
+    replaceChildren(
+      list,
+      ...shown.map(({ question, date }) =>
+        h("button.quiet", { click: choose(question, date) }, untrustedInline(question)),
+      ),
+    );
+  };
+  inbox.addEventListener("input", show);
+  show();
+  return list;
 }
 
 /**

@@ -133,6 +133,7 @@ export async function searchedList<Line extends object>(
     } catch (error) {
       if (change !== changes || signal.aborted) return;
       more.hidden = true;
+      shown.element.hidden = lines.length === 0;
       replaceChildren(notice, errorNotice((error as Error).message));
     }
   }

@@ -244,7 +244,7 @@ export function mailCard(
     ),
     h("div.meta.to", "to ", mail.recipients.length === 0 ? "unknown recipients" : addressList(mail.recipients)),
     text,
-    h("p.meta.message-id", untrustedInline(mail.messageId)),
+    h("p.meta", untrustedInline(mail.messageId)),
   );
 }
 

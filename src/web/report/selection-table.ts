@@ -17,7 +17,7 @@ export function selectionTable(rows: readonly SelectionRow[]): HTMLElement | nul
   return h(
     "section.changes",
     h("h3", caption),
-    figureTable({ className: "of-selection", caption, columns: ["Email", "Result", "Later"] }, [
+    figureTable({ className: "of-words", caption, columns: ["Email", "Result", "Later"] }, [
       {
         label: null,
         rows: rows.map(({ state, email, evidence }) => ({

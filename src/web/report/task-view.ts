@@ -293,7 +293,7 @@ function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[], outco
           ]
         : answerColumns(ofRuns, task, head.leading, head)),
       // A task that asks for actions has a table of changes instead.
-      task.gold === "" ? null : h("section.gold-answer", h("h3", "Gold answer"), untrustedText(task.gold)),
+      task.gold === "" ? null : h("section", h("h3", "Gold answer"), untrustedText(task.gold)),
     ),
     otherLines,
   );
