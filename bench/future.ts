@@ -29,6 +29,7 @@ import { importReal } from "./search-quality/question-sets.js";
  */
 
 const AGENT = fileURLToPath(new URL("./future-agent.mjs", import.meta.url));
+const DEMO = fileURLToPath(new URL("../fixtures/future/demo", import.meta.url));
 const PROGRAM = fileURLToPath(new URL("../bin/art-e.js", import.meta.url));
 
 const program = (...args: readonly string[]) => ["--agent-command", [process.execPath, AGENT, ...args].join(" ")];
@@ -51,46 +52,91 @@ export function printFutureBench(enron: string, folder: string): void {
   printYields(db, mailboxes);
   const test = mailboxes.filter(isTest);
   console.log(`Test mailboxes: ${test.join(", ")}.`);
-  const artE = (...args: readonly string[]) =>
-    execFileSync(process.execPath, [PROGRAM, "--db", file, "--quiet", ...args], { cwd: folder, encoding: "utf8" });
   for (const kind of MADE_KINDS) {
     const dataset = join(folder, `${kind}.jsonl`);
     try {
       const flags = ["--kind", kind, "--inbox", ...test, "-n", "2000", "--unanswerable", "0.5"];
-      artE("questions", "make", ...flags, "-o", dataset, "--overwrite");
+      runArtE(file, folder, "questions", "make", ...flags, "-o", dataset, "--overwrite");
     } catch {
       // The program has printed the reason.
       console.log(`${kind}: no tasks from the test mailboxes\n`);
       continue;
     }
-    const tasks = readTaskDays(dataset);
-    const right = tasks.filter((task) => task.right > 0);
-    console.log(
-      `${kind}: ${count(tasks.length)} tasks from ${countOwners(tasks)} test mailboxes, ${count(right.length)} with a right email from ${countOwners(right)}.`,
+    const learned = (tasks: readonly MailboxDay[]) => learnedAgents(db, examplesOfTasks(db, mailboxes), tasks, folder);
+    printAgents(
+      { name: `${kind}, test mailboxes`, kind, dataset, db, folder },
+      kind === "needs-reply" ? learned : null,
     );
-    const rows = Object.entries({
-      ...AGENTS,
-      "all open": openAgent(db, kind, tasks, folder),
-      ...(kind === "needs-reply" ? learnedAgents(db, examplesOfTasks(db, mailboxes), tasks, folder) : {}),
-    }).map(([name, flags]) => {
-      const output = join(folder, "results.json");
-      artE("run", ...flags, "--dataset", dataset, "-l", "0", "-o", output, "--overwrite", "--config", "off");
-      const { scores } = JSON.parse(readFileSync(output, "utf8")) as { scores: Record<string, ScoreFigures> };
-      const { selectionF1, selectionPrecision, selectionRecall } = scores;
-      if (selectionF1 === undefined) throw new Error(`${output} has no selectionF1`);
-      const { value, n, byInbox, micro } = selectionF1;
-      const microOf = (figures: ScoreFigures | undefined) => share(figures?.micro.value ?? null);
-      return [
-        name,
-        estimate({ value, ...byInbox, n }),
-        share(micro.value),
-        microOf(selectionPrecision),
-        microOf(selectionRecall),
-      ];
-    });
-    console.log(table([kind, "F1, mailboxes as clusters", "F1 of all emails", "precision", "recall"], rows));
   }
   db.close();
+  printDemoAgents(folder);
+}
+
+/** Prints what the agents reach on the tasks that were written by hand. */
+function printDemoAgents(folder: string): void {
+  const file = join(folder, "future-demo.db");
+  if (!existsSync(file)) runArtE(file, folder, "import", join(DEMO, "mail"));
+  const db = openStore(file, { mustExist: true });
+  for (const kind of MADE_KINDS) {
+    printAgents({ name: `${kind}, demo`, kind, dataset: join(DEMO, `${kind}.jsonl`), db, folder }, null);
+  }
+  db.close();
+}
+
+function runArtE(db: string, folder: string, ...args: readonly string[]): void {
+  execFileSync(process.execPath, [PROGRAM, "--db", db, "--quiet", ...args], { cwd: folder, encoding: "utf8" });
+}
+
+interface TaskSet {
+  readonly name: string;
+  readonly kind: MadeKind;
+  readonly dataset: string;
+  readonly db: Db;
+  readonly folder: string;
+}
+
+/** Prints what agents reach on a dataset. `learned` returns more agents, fitted on other mailboxes. */
+function printAgents(
+  { name, kind, dataset, db, folder }: TaskSet,
+  learned: ((tasks: readonly MailboxDay[]) => typeof AGENTS) | null,
+): void {
+  const tasks = readTaskDays(dataset);
+  const right = tasks.filter((task) => task.right > 0);
+  console.log(
+    `${name}: ${count(tasks.length)} tasks from ${countOwners(tasks)} mailboxes, ${count(right.length)} with a right email from ${countOwners(right)}.`,
+  );
+  const agents = { ...AGENTS, "all open": openAgent(db, kind, tasks, folder), ...learned?.(tasks) };
+  const rows = Object.entries(agents).map(([agent, flags]) => {
+    const output = join(folder, "results.json");
+    runArtE(
+      db.name,
+      folder,
+      "run",
+      ...flags,
+      "--dataset",
+      dataset,
+      "-l",
+      "0",
+      "-o",
+      output,
+      "--overwrite",
+      "--config",
+      "off",
+    );
+    const { scores } = JSON.parse(readFileSync(output, "utf8")) as { scores: Record<string, ScoreFigures> };
+    const { selectionF1, selectionPrecision, selectionRecall } = scores;
+    if (selectionF1 === undefined) throw new Error(`${output} has no selectionF1`);
+    const { value, n, byInbox, micro } = selectionF1;
+    const microOf = (figures: ScoreFigures | undefined) => share(figures?.micro.value ?? null);
+    return [
+      agent,
+      estimate({ value, ...byInbox, n }),
+      share(micro.value),
+      microOf(selectionPrecision),
+      microOf(selectionRecall),
+    ];
+  });
+  console.log(table([name, "F1, mailboxes as clusters", "F1 of all emails", "precision", "recall"], rows));
 }
 
 /** Whether a mailbox is for the test. The other half is for tuning. A hash decides, so that nobody chose. */

@@ -39,7 +39,7 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  * and 25,000 traces. `viewer` measures the requests of the served pages over these and a run of --tasks tasks (20,000),
  * each --runs times (5). `threads` needs the real mail in ART_E_ENRON and compares rules with threads labeled by hand.
  * `future` needs it too: it compares the gold of tasks about the future of a mailbox with a reader's, and runs the built
- * program's agents without a language model on these tasks.
+ * program's agents without a language model on these tasks and on the demo's.
  */
 
 const SUBJECTS = [

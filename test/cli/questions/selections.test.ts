@@ -37,6 +37,15 @@ describe("tasks about the future of the demo's mailboxes", () => {
     expect(empty.length).toBeGreaterThan(0);
   });
 
+  it("are split by mailbox", async () => {
+    await artE("questions make --kind needs-reply --unanswerable 0.5 --train 0.5 -o split.jsonl --quiet");
+    const rows = jsonLines(read("split.jsonl"));
+    const mailboxesIn = (wanted: string) =>
+      new Set(rows.filter(({ split }) => split === wanted).map(({ inbox_address }) => inbox_address));
+    expect([...mailboxesIn("train")]).toEqual(["dana.okafor@kestrelplains.example"]);
+    expect([...mailboxesIn("test")]).toEqual([MARCUS]);
+  });
+
   it("can be limited to mailboxes, dates and periods", async () => {
     const line = `questions make --kind needs-reply --unanswerable 1 --inbox ${MARCUS} --after 2000-01-01 --before 2001-03-01`;
     const { stdout } = await artE(`${line} --window-days 8 --reply-days 9 -o some.jsonl --json --quiet`);
