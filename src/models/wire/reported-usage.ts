@@ -18,77 +18,42 @@ const TICKS_PER_USD = 1e10;
 /** LiteLLM's cost in US dollars (https://docs.litellm.ai/docs/proxy/response_headers). */
 const COST_HEADER = "x-litellm-response-cost";
 
-const isWhole = (value: number) => value >= 0 && value % 1 === 0;
+/** The reported numbers by name in snake case. Numbers in objects are named by path, such as `cost.total_cost`. */
+type Report = ReadonlyMap<string, number>;
 
-/** Some gateways send numbers as text. */
-const number = z.union([z.number(), z.string().trim().min(1).transform(Number)]);
-/** Not limited to safe integers, so that an absurd count is noticed rather than ignored. */
-const count = number.pipe(z.number().refine(isWhole)).nullish().catch(null);
-const dollars = number.pipe(z.number().nonnegative()).nullish().catch(null);
+/** Names of counts, which servers and gateways vary and mix. The larger one counts if a report has several. */
+const CACHE_READS = /cache(?:d|_hit|_read)\w*_tokens?(?:_count)?$/;
+const CACHE_WRITES = /cache_(?:creation|write)\w*_tokens?(?:_count)?$/;
+const HOUR_WRITES = /ephemeral_1h_input_tokens$/;
+const REASONING = /(?:reasoning|thinking|thoughts)_tokens?(?:_count)?$/;
 
-const details = z
-  .object({ cached_tokens: count, cache_write_tokens: count, reasoning_tokens: count, thinking_tokens: count })
-  .nullish()
-  .catch(null);
+const replySchema = z.object({ usage: z.unknown().optional(), usageMetadata: z.unknown().optional() });
 
-const fields = z.object({
-  // Chat completions. DeepSeek and Moonshot use their own names for cached tokens.
-  prompt_tokens: count,
-  completion_tokens: count,
-  total_tokens: count,
-  prompt_tokens_details: details,
-  completion_tokens_details: details,
-  prompt_cache_hit_tokens: count,
-  cached_tokens: count,
-  // Anthropic's Messages, OpenAI's Responses and Bedrock.
-  input_tokens: count,
-  output_tokens: count,
-  input_tokens_details: details,
-  output_tokens_details: details,
-  cache_read_input_tokens: count,
-  cache_creation_input_tokens: count,
-  cache_write_input_tokens: count,
-  cache_creation: z.object({ ephemeral_1h_input_tokens: count }).nullish().catch(null),
-  // Gemini.
-  prompt_token_count: count,
-  tool_use_prompt_token_count: count,
-  candidates_token_count: count,
-  thoughts_token_count: count,
-  cached_content_token_count: count,
-  total_token_count: count,
-  // OpenRouter (https://openrouter.ai/docs/use-cases/usage-accounting), Perplexity and xAI.
-  cost: z
-    .union([z.object({ total_cost: dollars }).transform(({ total_cost }) => total_cost), dollars])
-    .nullish()
-    .catch(null),
-  // DeepInfra (https://deepinfra.com/docs/openai_api).
-  estimated_cost: dollars,
-  is_byok: z.boolean().nullish().catch(null),
-  cost_details: z.object({ upstream_inference_cost: dollars }).nullish().catch(null),
-  cost_in_usd_ticks: dollars,
-});
+/** Deeper than any report. */
+const MAX_DEPTH = 4;
 
-const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+function numbersIn(report: unknown, path = "", depth = 0): [string, number][] {
+  if (typeof report !== "object" || report === null || Array.isArray(report) || depth > MAX_DEPTH) return [];
+  return Object.entries(report).flatMap(([name, value]) => {
+    const at = `${path}${name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
+    const amount = amountOf(value);
+    return amount === null ? numbersIn(value, `${at}.`, depth + 1) : [[at, amount]];
+  });
+}
 
-/** Reads names in either case: Gemini and Bedrock use camel case, and so do some gateways. */
-const reportSchema = z
-  .record(z.string(), z.unknown())
-  .transform((report) => Object.fromEntries(Object.entries(report).map(([name, value]) => [snakeCase(name), value])))
-  .pipe(fields);
-
-type Report = z.output<typeof reportSchema>;
-
-const replySchema = z.object({
-  usage: reportSchema.nullish().catch(null),
-  usageMetadata: reportSchema.nullish().catch(null),
-});
+/** Returns a number, which some gateways send as text, or null. A flag (`is_byok`) is 1 if it is true. */
+function amountOf(value: unknown): number | null {
+  const isNumber = ["number", "boolean"].includes(typeof value) || (typeof value === "string" && value.trim() !== "");
+  const amount = isNumber ? Number(value) : Number.NaN;
+  return amount >= 0 && amount < Number.POSITIVE_INFINITY ? amount : null;
+}
 
 /** Returns the usage in a reply's body and the cost in its body or headers. Never throws. */
 export function reportedUsage({ body, header }: JsonReply): ReportedUsage {
   const { usage, usageMetadata } = replySchema.safeParse(body).data ?? {};
-  const report = usage ?? usageMetadata ?? null;
-  const counted = report === null ? null : toUsage(report);
-  const costUsd = costOf(report) ?? headerCost(header(COST_HEADER));
+  const report: Report = new Map(numbersIn(usage ?? usageMetadata));
+  const counted = toUsage(report);
+  const costUsd = costOf(report) ?? amountOf(header(COST_HEADER));
   const impossible = counted !== null && Object.values(counted).some((tokens) => tokens > MAX_TOKENS);
   const isTooDear = costUsd !== null && costUsd > MAX_COST_USD;
   const notes = compact([
@@ -102,77 +67,77 @@ export function reportedUsage({ body, header }: JsonReply): ReportedUsage {
   };
 }
 
-/**
- * Returns null if the report does not include input tokens. Servers disagree on whether cached tokens are part of the
- * input, and reasoning part of the output. If they report a total, the rest of it decides: it is explained by cached
- * tokens first (Bedrock and its gateways), then by reasoning (xAI and Gemini).
- */
+/** Returns the tokens in a report, or null if it does not include input tokens. */
 function toUsage(report: Report): Usage | null {
-  const cached = most(
-    report.prompt_tokens_details?.cached_tokens,
-    report.input_tokens_details?.cached_tokens,
-    report.prompt_cache_hit_tokens,
-    report.cached_tokens,
-    report.cache_read_input_tokens,
-    report.cached_content_token_count,
-  );
-  const writes = most(
-    report.prompt_tokens_details?.cache_write_tokens,
-    report.input_tokens_details?.cache_write_tokens,
-    report.cache_creation_input_tokens,
-    report.cache_write_input_tokens,
-  );
-  const reasoning = most(
-    report.completion_tokens_details?.reasoning_tokens,
-    report.output_tokens_details?.reasoning_tokens,
-    report.output_tokens_details?.thinking_tokens,
-    report.thoughts_token_count,
-  );
-  const prompt = report.prompt_tokens ?? report.prompt_token_count ?? null;
-  const reportedInput = prompt ?? report.input_tokens ?? null;
-  if (reportedInput === null) return null;
-  const input = reportedInput + (report.tool_use_prompt_token_count ?? 0);
-  const output = report.completion_tokens ?? report.output_tokens ?? report.candidates_token_count ?? 0;
-  const rest = (report.total_tokens ?? report.total_token_count ?? -1) - input - output;
-
-  // More than the whole cannot be a part of it. If the total does not include it, `chargeOf` rejects it.
-  const outsideOutput = reasoning > output ? reasoning : 0;
-  const outsideInput = cached + writes > input ? cached + writes : 0;
-  let [moreInput, moreOutput] = [outsideInput, outsideOutput];
-  if (rest >= 0) {
-    const left = Math.max(0, rest - outsideOutput);
-    const sums = [cached + writes, cached].filter((tokens) => tokens > 0);
-    moreInput = sums.find((tokens) => left === tokens || left === tokens + reasoning) ?? (left > 0 ? outsideInput : 0);
-    moreOutput = Math.max(rest - moreInput, outsideOutput);
-  } else {
-    // Without a total, the names show the API: Anthropic and Gemini count them outside.
-    if (prompt === null && report.input_tokens_details == null) moreInput = cached + writes;
-    moreOutput = report.thoughts_token_count ?? outsideOutput;
-  }
+  // Not limited to safe integers, so that an absurd count is noticed rather than ignored.
+  const counts = new Map([...report].filter(([, number]) => number % 1 === 0));
+  const names = [...counts.keys()];
+  const first = (...synonyms: string[]) => counts.get(synonyms.find((name) => counts.has(name)) ?? "");
+  const most = (pattern: RegExp) =>
+    names.filter((name) => pattern.test(name)).reduce((largest, name) => Math.max(largest, counts.get(name) ?? 0), 0);
+  const [cached, writes, reasoning] = [most(CACHE_READS), most(CACHE_WRITES), most(REASONING)];
+  const prompt = first("prompt_tokens", "prompt_token_count");
+  const ownInput = prompt ?? first("input_tokens");
+  if (ownInput === undefined) return null;
+  const input = ownInput + (counts.get("tool_use_prompt_token_count") ?? 0);
+  const output = first("completion_tokens", "output_tokens", "candidates_token_count") ?? 0;
+  const isCacheOutside = prompt === undefined && !names.some((name) => name.startsWith("input_tokens_details."));
+  const more = tokensBeside({
+    input,
+    output,
+    cached,
+    reasoning,
+    inCache: cached + writes,
+    rest: (first("total_tokens", "total_token_count") ?? -1) - input - output,
+    byName: { input: isCacheOutside ? cached + writes : 0, output: counts.get("thoughts_token_count") ?? 0 },
+  });
   return {
-    inputTokens: input + moreInput,
-    outputTokens: output + moreOutput,
+    inputTokens: input + more.input,
+    outputTokens: output + more.output,
     cachedInputTokens: cached,
-    ...cacheWrites(writes, Math.min(writes, report.cache_creation?.ephemeral_1h_input_tokens ?? 0)),
+    ...cacheWrites(writes, Math.min(writes, most(HOUR_WRITES))),
     ...reasoningUsage(reasoning),
   };
 }
 
-function most(...counts: (number | null | undefined)[]): number {
-  return Math.max(...counts.map((tokens) => tokens ?? 0));
+/** The counts that decide which tokens are not part of the input and output. */
+interface Counts {
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+  readonly reasoning: number;
+  /** Cache reads and writes. */
+  readonly inCache: number;
+  /** Tokens of the total beyond input and output, or negative if there is no total. */
+  readonly rest: number;
+  /** What the API, known by its names, counts outside: Anthropic its cache, and Gemini its thoughts. */
+  readonly byName: { readonly input: number; readonly output: number };
 }
 
-function costOf(report: Report | null): number | null {
-  const { cost: totalCost, estimated_cost, is_byok, cost_details, cost_in_usd_ticks } = report ?? {};
-  const cost = totalCost ?? estimated_cost;
-  if (cost != null) {
-    // If the user has their own key for the provider, the cost that OpenRouter reports is only its fee.
-    return cost + (is_byok === true ? (cost_details?.upstream_inference_cost ?? 0) : 0);
+/**
+ * Returns the tokens to add to the input and output. Servers disagree on whether cached tokens are part of the input,
+ * and reasoning part of the output. If they report a total, the rest of it decides: it is explained by cached tokens
+ * first (Bedrock and its gateways), then by reasoning (xAI and Gemini).
+ */
+function tokensBeside({ input, output, cached, reasoning, inCache, rest, byName }: Counts) {
+  // More than the whole cannot be a part of it. If the total does not include it, `chargeOf` rejects it.
+  const outsideOutput = reasoning > output ? reasoning : 0;
+  const outsideInput = inCache > input ? inCache : 0;
+  if (rest < 0) return { input: byName.input || outsideInput, output: byName.output || outsideOutput };
+  const left = Math.max(0, rest - outsideOutput);
+  const sums = [inCache, cached].filter((tokens) => tokens > 0);
+  const moreInput = sums.find((sum) => left === sum || left === sum + reasoning) ?? (left > 0 ? outsideInput : 0);
+  return { input: moreInput, output: Math.max(rest - moreInput, outsideOutput) };
+}
+
+function costOf(report: Report): number | null {
+  // Perplexity reports a cost per part, and DeepInfra (https://deepinfra.com/docs/openai_api) an estimated one.
+  const cost = report.get("cost") ?? report.get("cost.total_cost") ?? report.get("estimated_cost");
+  if (cost !== undefined) {
+    // If the user has their own key for the provider, OpenRouter's cost is only its fee
+    // (https://openrouter.ai/docs/use-cases/usage-accounting).
+    return cost + (report.get("is_byok") === 1 ? (report.get("cost_details.upstream_inference_cost") ?? 0) : 0);
   }
-  return cost_in_usd_ticks == null ? null : cost_in_usd_ticks / TICKS_PER_USD;
-}
-
-function headerCost(value: string | null): number | null {
-  const cost = value === null || value.trim() === "" ? Number.NaN : Number(value);
-  return cost >= 0 && cost < Number.POSITIVE_INFINITY ? cost : null;
+  const ticks = report.get("cost_in_usd_ticks");
+  return ticks === undefined ? null : ticks / TICKS_PER_USD;
 }
