@@ -32,8 +32,8 @@ interface ProviderFailure {
   readonly isDeclined: boolean;
   /** Whether the body is a web page, which is from a proxy or a firewall. */
   readonly isWebPage: boolean;
-  /** Exceeded Google quotas (google.rpc.QuotaFailure). */
-  readonly quotas: readonly { readonly id: string; readonly value: string }[];
+  /** IDs and values of exceeded Google quotas (google.rpc.QuotaFailure). */
+  readonly quotas: readonly string[];
 }
 
 /**
@@ -257,7 +257,7 @@ export function stopsRun(kind: ModelErrorKind): boolean {
 export function classifyFailure(failure: ProviderFailure): FailureClass {
   const { status, message, codes, isDeclined, isWebPage, quotas } = failure;
   // Daily limits and zero quotas outlast every retry, even though Google requests a wait of only a few seconds.
-  if (quotas.some(({ id, value }) => /per(day|month)/i.test(id) || value === "0")) return classOf("unavailable");
+  if (quotas.some((quota) => /per(day|month)/i.test(quota) || quota === "0")) return classOf("unavailable");
   if (isLargerThanLimit(message)) return classOf("context_overflow");
   // A firewall's page blocks one prompt. A provider explains in JSON why it rejects a key.
   if (isWebPage && status === 403) return BAD_REQUEST;

@@ -44,40 +44,6 @@ const httpErrorSchema = z.object({
   error: z.unknown().optional(),
 });
 
-const textSchema = z.coerce.string().catch("");
-
-/** The parts of an error body that identify its kind. */
-const errorSchema = z.looseObject({
-  code: textSchema,
-  type: textSchema,
-  status: textSchema,
-  // MiniMax.
-  status_code: textSchema,
-  innererror: z.looseObject({ code: textSchema }).optional().catch(undefined),
-  // google.rpc.Status (https://cloud.google.com/apis/design/errors).
-  details: z
-    .array(
-      z.looseObject({
-        reason: textSchema,
-        violations: z
-          .array(z.looseObject({ quotaId: textSchema, quotaValue: textSchema }))
-          .optional()
-          .catch(undefined),
-      }),
-    )
-    .catch([]),
-  // OpenRouter (https://openrouter.ai/docs/api-reference/errors).
-  metadata: z
-    .looseObject({
-      reasons: z.array(z.unknown()).catch([]),
-      headers: z.record(z.string(), z.unknown()).catch({}),
-    })
-    .optional()
-    .catch(undefined),
-});
-
-type ErrorBody = z.output<typeof errorSchema>;
-
 /**
  * Converts any error from an SDK to a ModelError. Removes keys from the message, and does not keep the SDK's error as
  * the cause, because it might contain a key. Any other error is a bug in this program and is returned unchanged.
@@ -113,36 +79,39 @@ function causesOf(error: unknown): Error[] {
   return chain;
 }
 
-/** Returns the error object in a body: `{error}`, `[{error}]`, or the body itself. */
-function errorIn(body: unknown): ErrorBody {
-  const outer = fieldsSchema.parse(Array.isArray(body) ? body[0] : body);
-  const inner = ERRORS.map((name) => fieldsSchema.parse(outer[name])).find((error) => Object.keys(error).length > 0);
-  // Some servers send the wait next to the error.
-  return errorSchema.parse(inner === undefined ? outer : { retry_after: outer.retry_after, ...inner });
+type Field = readonly [name: string, value: unknown];
+
+/** Returns the fields of an error body at any depth: of the error, its details (Google) and metadata (OpenRouter). */
+function fieldsIn(body: unknown, depth = 0): Field[] {
+  if (typeof body !== "object" || body === null || depth > MAX_DEPTH) return [];
+  return Object.entries(body).flatMap((field): Field[] => [field, ...fieldsIn(field[1], depth + 1)]);
 }
 
-function codesOf({ code, type, status, status_code, innererror, details }: ErrorBody): string[] {
-  const all = [code, type, status, status_code, innererror?.code ?? "", ...details.map(({ reason }) => reason)];
-  return all.map((name) => name.toLowerCase()).filter((name) => name !== "" && name !== "undefined");
-}
+/** Deeper than any error. */
+const MAX_DEPTH = 6;
+
+/** Fields that identify the kind of an error, also at MiniMax (`status_code`). */
+const CODES = ["code", "type", "status", "status_code", "reason"];
+
+/** Returns the texts and numbers in fields with these names. */
+const valuesOf = (fields: readonly Field[], names: readonly string[]) =>
+  fields.flatMap(([name, value]) => (names.includes(name) && typeof value !== "object" ? [String(value)] : []));
 
 /** Returns the error for an HTTP status, or for an equivalent code in a 200 reply. */
 export function providerError({ status, message, body = null, headers }: ProviderError): ModelError {
-  const error = errorIn(body);
+  const fields = fieldsIn(body);
   const sentence = sentenceIn(body) ?? message;
   if (status === 407) return proxyError();
   const failure = classifyFailure({
     status,
     message: sentence,
-    codes: codesOf(error),
-    isDeclined: (error.metadata?.reasons.length ?? 0) > 0,
+    codes: valuesOf(fields, CODES).map((code) => code.toLowerCase()),
+    isDeclined: fields.some(([name, value]) => name === "reasons" && Array.isArray(value) && value.length > 0),
     isWebPage: message.startsWith(WEB_PAGE_SENT),
-    quotas: error.details
-      .flatMap(({ violations = [] }) => violations)
-      .map(({ quotaId, quotaValue }) => ({ id: quotaId, value: quotaValue })),
+    quotas: valuesOf(fields, ["quotaId", "quotaValue"]),
   });
   const isLimited = failure.kind === "rate_limit";
-  const askedWait = waitOf(error, headers, isLimited) ?? waitInWords(sentence);
+  const askedWait = waitOf(fields, headers, isLimited) ?? waitInWords(sentence);
   // A daily or monthly limit outlasts all retries.
   const isLongLimit = isLimited && askedWait === null && LONG_LIMIT.test(sentence);
   const { kind, consequence } = isLongLimit ? classOf("unavailable") : failure;
@@ -158,9 +127,7 @@ export function providerError({ status, message, body = null, headers }: Provide
  * of the error with similar names: `retry_after`, Google's `retryDelay`, and the upstream server's headers at
  * OpenRouter.
  */
-function waitOf(error: ErrorBody, headers = new Headers(), isLimited: boolean): number | null {
-  const { metadata, details } = error;
-  const fields = [error, metadata ?? {}, metadata?.headers ?? {}, ...details].flatMap((part) => Object.entries(part));
+function waitOf(fields: readonly Field[], headers = new Headers(), isLimited: boolean): number | null {
   const inBody = fields
     .filter(([name, value]) => value != null && WAIT_FIELD.test(name) && /^[\x20-\x7e]{1,100}$/.test(String(value)))
     .map(([name, value]): [string, string] => [name.replace(/_?delay/i, "-after").replace(...KEBAB), String(value)]);
