@@ -312,16 +312,7 @@ export class ModelError extends Error {
 
   /** Returns a copy with changed details and without the cause. */
   with({ kind = this.kind, message = this.message, ...changes }: ModelErrorChanges): ModelError {
-    const { status, retryable, unreachable, retryAfterMs, retries, billed } = this;
-    return new ModelError(kind, message, {
-      status,
-      retryable,
-      unreachable,
-      retryAfterMs,
-      retries,
-      billed,
-      ...changes,
-    });
+    return new ModelError(kind, message, { ...this, ...changes, cause: undefined });
   }
 
   /** Tokens and cost of the call, including earlier failed attempts, or null if nothing was billed. */
