@@ -1,7 +1,7 @@
 // Requests to external agents over HTTP: one chat completion, or a stream of events. They are sent and read like those
 // to models, but not sent again.
 import { type Endpoint, failureInReply, openaiHeaders, secretsOf } from "./endpoint.js";
-import { type Message, ModelError } from "./model.js";
+import { ModelError } from "./model.js";
 import { toModelError } from "./provider-errors.js";
 import { readChatReply } from "./providers/openai-chat.js";
 import { NO_EXTRAS } from "./request-extras.js";
@@ -43,14 +43,12 @@ export async function completeChat(
     onUsage(reportedUsage(received));
     const problem = failureInReply(received.body);
     if (problem !== null) throw problem;
-    return readChatReply(received.body, NO_MESSAGES);
+    return readChatReply(received.body);
   } catch (error) {
     const failure = toModelError(error, secrets);
     throw failure instanceof ModelError && failure.kind === "protocol" ? failure.with({ retryable: false }) : failure;
   }
 }
-
-const NO_MESSAGES: readonly Message[] = [];
 
 /**
  * Posts JSON and yields the data of each server-sent event when it arrives. The caller stops after the last event. If

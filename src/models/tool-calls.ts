@@ -1,5 +1,14 @@
 // Reads tool calls from replies: arguments, ids and names that every provider accepts again.
-import { isJsonObject, isShallow, type JsonValue, jsonValueSchema, parseJsonOrNull } from "../platform/json.js";
+import { z } from "zod";
+import {
+  isJsonObject,
+  isShallow,
+  type JsonObject,
+  type JsonValue,
+  jsonObjectSchema,
+  jsonValueSchema,
+  parseJsonOrNull,
+} from "../platform/json.js";
 import type { Message, ToolCall } from "./model.js";
 
 /**
@@ -50,11 +59,11 @@ export function withUniqueIds<Call extends { readonly id: string }>(
   });
 }
 
-interface ReceivedCall {
+export interface ReceivedCall {
   readonly id: string;
   readonly name: string;
   /** In the form of the provider. */
-  readonly arguments: unknown;
+  readonly arguments?: unknown;
 }
 
 /** Converts the calls of a reply after the messages in `earlier`. */
@@ -66,15 +75,28 @@ export function toToolCalls(received: readonly ReceivedCall[], earlier: readonly
   }));
 }
 
+/** How an API whose messages are lists of items marks calls and reasoning. `id` is the field with the ID of a call. */
+interface ItemFormat {
+  readonly provider: string;
+  readonly call: string;
+  readonly id: string;
+  readonly reasoning: readonly string[];
+}
+
 /**
- * Removes items of the given types from the end of a message. Providers reject reasoning without the output after it,
- * which a truncated reply contains. A message that consists only of reasoning becomes empty and is omitted.
+ * Returns the items that a message had at its provider, or null if it is from another one. Leaves out removed calls,
+ * and reasoning at the end, which a truncated reply contains: providers reject reasoning without the output after it. A
+ * message that consists only of reasoning becomes empty and is omitted.
  */
-export function withoutTrailing<Item extends { [key: string]: JsonValue }>(
-  items: Item[],
-  types: readonly string[],
-): Item[] {
-  return items.slice(0, items.findLastIndex(({ type }) => !types.includes(String(type))) + 1);
+export function itemsToSend(message: Message, { provider, call, id, reasoning }: ItemFormat): JsonObject[] | null {
+  if (message.role !== "assistant" || message.providerState?.provider !== provider) return null;
+  const callIds = new Set(message.toolCalls.map((one) => one.id));
+  const items = z
+    .array(jsonObjectSchema)
+    .parse(message.providerState.value)
+    .filter((item) => item.type !== call || callIds.has(String(item[id])))
+    .map((item) => (item.type === call ? { ...item, name: sendableToolName(String(item.name)) } : item));
+  return items.slice(0, items.findLastIndex(({ type }) => !reasoning.includes(String(type))) + 1);
 }
 
 /** Appends to the last turn if it has the same role, because the roles must alternate. */

@@ -1,21 +1,17 @@
 // Speaks Anthropic's Messages API.
 import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
-import { isJsonObject, type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { isJsonObject, type JsonObject, jsonObjectSchema } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { type Endpoint, urlBelow, withExtraHeaders } from "../endpoint.js";
-import { finishReasonOf } from "../finish-reasons.js";
-import type { Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters, ToolCall } from "../model.js";
 import { AdaptiveParameters, anthropicRules } from "../request-parameters.js";
-import { addTurn, sendableToolName, toToolCalls, wellFormed, withoutTrailing } from "../tool-calls.js";
+import { addTurn, itemsToSend, sendableToolName, wellFormed } from "../tool-calls.js";
 import type { AdaptedTools } from "../tool-schemas.js";
 import { AnthropicAssembler } from "../wire/anthropic-stream.js";
 import { sdkFetch } from "../wire/http-sender.js";
-import { idSchema, modelNameSchema, responseIdSchema, textSchema } from "../wire/reply-fields.js";
+import { callSchema, nameSchema, textSchema } from "../wire/reply-fields.js";
 import { httpModel } from "./http-model.js";
-
-type AnthropicBlock = { [key: string]: JsonValue };
 
 const PROVIDER = "anthropic";
 
@@ -26,6 +22,8 @@ const OLDER_VERSION = "2023-06-01";
 
 /** The current API version, which the SDK sends too. */
 const VERSION = "2026-10-21";
+
+const BLOCKS = { provider: PROVIDER, call: "tool_use", id: "id", reasoning: ["thinking", "redacted_thinking"] };
 
 const CACHED = { cache_control: { type: "ephemeral" } } as const;
 
@@ -45,6 +43,7 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
   });
   return httpModel({
     id: `${PROVIDER}/${name}`,
+    provider: PROVIDER,
     endpoint,
     dialect: "anthropic",
     parameters: new AdaptiveParameters(anthropicRules(name)),
@@ -103,8 +102,8 @@ function thinkingFields(effort: string | number | null) {
 }
 
 /** Omits empty text, because the API rejects it. */
-function toMessages(messages: readonly Message[]): { role: string; content: AnthropicBlock[] }[] {
-  const turns: { role: string; content: AnthropicBlock[] }[] = [];
+function toMessages(messages: readonly Message[]): { role: string; content: JsonObject[] }[] {
+  const turns: { role: string; content: JsonObject[] }[] = [];
   for (const message of messages) {
     addTurn(turns, message.role === "assistant" ? "assistant" : "user", toBlocks(message));
   }
@@ -113,23 +112,15 @@ function toMessages(messages: readonly Message[]): { role: string; content: Anth
   return turns;
 }
 
-function toBlocks(message: Message): AnthropicBlock[] {
+function toBlocks(message: Message): JsonObject[] {
   if (message.role === "tool") {
     const { toolCallId, content, isError } = message;
-    const result: AnthropicBlock = { type: "tool_result", tool_use_id: toolCallId };
-    if (content !== "") result.content = wellFormed(content);
-    if (isError) result.is_error = true;
-    return [result];
+    const text = content === "" ? {} : { content: wellFormed(content) };
+    return [{ type: "tool_result", tool_use_id: toolCallId, ...text, ...(isError ? { is_error: true } : {}) }];
   }
   if (message.role !== "assistant") return textBlock(message.content);
-  if (message.providerState?.provider === PROVIDER) {
-    const callIds = new Set(message.toolCalls.map((call) => call.id));
-    const blocks = stateSchema.parse(message.providerState.value);
-    const kept = blocks
-      .filter((block) => block.type !== "tool_use" || callIds.has(String(block.id)))
-      .map((block) => (block.type === "tool_use" ? { ...block, name: sendableToolName(String(block.name)) } : block));
-    return withoutTrailing(kept, ["thinking", "redacted_thinking"]);
-  }
+  const own = itemsToSend(message, BLOCKS);
+  if (own !== null) return own;
   const calls = message.toolCalls.map(({ id, name, arguments: input }) => ({
     type: "tool_use",
     id,
@@ -139,59 +130,47 @@ function toBlocks(message: Message): AnthropicBlock[] {
   return [...textBlock(message.content), ...calls];
 }
 
-function textBlock(text: string): AnthropicBlock[] {
+function textBlock(text: string): JsonObject[] {
   return text.trim() === "" ? [] : [{ type: "text", text: wellFormed(text) }];
 }
 
-const stateSchema = z.array(z.record(z.string(), jsonValueSchema));
-
 const replySchema = z.object({
-  model: modelNameSchema,
-  id: responseIdSchema,
+  model: nameSchema,
+  id: nameSchema,
   content: z.union([
     z.string().transform((text) => [{ type: "text", text }]),
-    stateSchema.transform((blocks) =>
-      blocks.map((block): AnthropicBlock => ({ ...block, type: block.type ?? "text" })),
-    ),
+    z
+      .array(jsonObjectSchema)
+      .transform((blocks) => blocks.map((block): JsonObject => ({ ...block, type: block.type ?? "text" }))),
   ]),
   stop_reason: textSchema,
 });
 
-const toolUseSchema = z
-  .object({ id: idSchema, name: textSchema, input: z.unknown().optional() })
-  .transform(({ id, name, input }) => ({ id, name, arguments: input }));
-
-function fromBody(body: unknown, earlier: readonly Message[]): Reply {
-  const reply = replySchema.parse(body);
-  const uses = reply.content.filter((block) => block.type === "tool_use");
-  const toolCalls = toToolCalls(z.array(toolUseSchema).parse(uses), earlier);
-  const content = reply.content
-    .filter((block) => block.type === "text")
-    .map((block) => textSchema.parse(block.text))
-    .join("");
-  const raw = reply.stop_reason;
+function fromBody(body: unknown) {
+  const { model, id, content, stop_reason } = replySchema.parse(body);
   return {
-    content,
-    toolCalls,
-    finishReason: finishReasonOf(raw, toolCalls.length),
-    rawFinishReason: raw,
-    ...reply.model,
-    ...reply.id,
-    ...stateOf(reply.content, toolCalls),
+    content: content
+      .filter(({ type }) => type === "text")
+      .map(({ text }) => textSchema.parse(text))
+      .join(""),
+    calls: content.filter(({ type }) => type === "tool_use").map((use) => callSchema.parse(use)),
+    reason: stop_reason,
+    model,
+    responseId: id,
+    stateOf: (calls: readonly ToolCall[]) => stateOf(content, calls),
   };
 }
 
 /** Keeps thinking unchanged and in place for the next request. Plain replies need no state. */
-function stateOf(content: readonly AnthropicBlock[], calls: readonly ToolCall[]): Pick<Reply, "providerState"> {
-  if (content.every((block) => block.type === "text" || block.type === "tool_use")) return {};
+function stateOf(content: readonly JsonObject[], calls: readonly ToolCall[]): JsonObject[] | null {
+  if (content.every((block) => block.type === "text" || block.type === "tool_use")) return null;
   const rest = [...calls];
-  const value = content
+  return content
     .filter((block) => block.type !== "text" || String(block.text).trim() !== "")
     .map((block) => (block.type === "tool_use" ? { ...sendableUse(block), id: rest.shift()?.id ?? "" } : block));
-  return { providerState: { provider: PROVIDER, value } };
 }
 
 /** The API rejects arguments that are not an object, which a streamed call can have. */
-function sendableUse(block: AnthropicBlock): AnthropicBlock {
+function sendableUse(block: JsonObject): JsonObject {
   return isJsonObject(block.input) ? block : { ...block, input: {} };
 }

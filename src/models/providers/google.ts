@@ -1,20 +1,16 @@
 // Speaks Gemini's generateContent API.
 import { FunctionCallingMode } from "@google/generative-ai";
 import { z } from "zod";
-import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { type Endpoint, urlBelow } from "../endpoint.js";
-import { finishReasonOf } from "../finish-reasons.js";
-import type { Reply } from "../http-attempt.js";
-import type { Message, Model, ModelRequest, SentParameters, ToolMessage } from "../model.js";
+import type { Message, Model, ModelRequest, SentParameters, ToolCall, ToolMessage } from "../model.js";
 import { AdaptiveParameters, googleRules } from "../request-parameters.js";
-import { addTurn, sendableToolName, toToolCalls, wellFormed } from "../tool-calls.js";
+import { addTurn, sendableToolName, wellFormed } from "../tool-calls.js";
 import type { AdaptedTools } from "../tool-schemas.js";
 import { GoogleAssembler } from "../wire/google-stream.js";
-import { idSchema, listSchema, modelNameSchema, responseIdSchema, textSchema } from "../wire/reply-fields.js";
+import { callSchema, listSchema, nameSchema, textSchema } from "../wire/reply-fields.js";
 import { httpModel } from "./http-model.js";
-
-type GooglePart = { [key: string]: JsonValue };
 
 const PROVIDER = "google";
 
@@ -26,6 +22,7 @@ export function googleModel(name: string, endpoint: Endpoint): Model {
     urlBelow(endpoint.baseUrl ?? GOOGLE_URL, `/v1beta/${pathOf(name)}:${method}`, /\/v1(beta)?$/);
   return httpModel({
     id: `${PROVIDER}/${name}`,
+    provider: PROVIDER,
     endpoint,
     dialect: "google",
     parameters: new AdaptiveParameters(googleRules(name)),
@@ -87,8 +84,8 @@ function thinkingConfig(effort: string | number) {
   return typeof effort === "number" ? { thinkingBudget: effort } : { thinkingLevel: effort };
 }
 
-function toContents(messages: readonly Message[]): { role: string; parts: GooglePart[] }[] {
-  const turns: { role: string; content: GooglePart[] }[] = [];
+function toContents(messages: readonly Message[]): { role: string; parts: JsonObject[] }[] {
+  const turns: { role: string; content: JsonObject[] }[] = [];
   const theirIds = new Set<string>();
   for (const message of messages) {
     addTurn(turns, message.role === "assistant" ? "model" : "user", toParts(message, theirIds));
@@ -97,7 +94,7 @@ function toContents(messages: readonly Message[]): { role: string; parts: Google
 }
 
 /** Collects Google's own call IDs in `theirIds`. Only these are sent back with the results. Generated IDs are not. */
-function toParts(message: Message, theirIds: Set<string>): GooglePart[] {
+function toParts(message: Message, theirIds: Set<string>): JsonObject[] {
   if (message.role === "tool") return [{ functionResponse: functionResponse(message, theirIds) }];
   if (message.role !== "assistant") return textPart(message.content);
   if (message.providerState?.provider !== PROVIDER) {
@@ -120,12 +117,12 @@ function toParts(message: Message, theirIds: Set<string>): GooglePart[] {
   return parts.every((part) => part.thought === true) ? [] : parts;
 }
 
-function textPart(text: string): GooglePart[] {
+function textPart(text: string): JsonObject[] {
   return text === "" ? [] : [{ text: wellFormed(text) }];
 }
 
 /** Returns an object with `output` or `error`, the property names from the API documentation. */
-function functionResponse(message: ToolMessage, theirIds: ReadonlySet<string>): GooglePart {
+function functionResponse(message: ToolMessage, theirIds: ReadonlySet<string>): JsonObject {
   const { name, toolCallId, content, isError } = message;
   const response = isError ? { error: wellFormed(content) } : { output: asJson(wellFormed(content)) };
   const fields = { name: sendableToolName(name), response };
@@ -140,63 +137,41 @@ function asJson(text: string): JsonValue {
   }
 }
 
-const rawPartSchema = z.record(z.string(), jsonValueSchema);
-
 /** The reply's unchanged parts, and the IDs assigned to its function calls in order. */
-const stateSchema = z.object({ parts: z.array(rawPartSchema), ids: z.array(z.string()) });
+const stateSchema = z.object({ parts: z.array(jsonObjectSchema), ids: z.array(z.string()) });
 
 const partSchema = z.object({
   text: textSchema,
   thought: z.boolean().catch(false),
   thoughtSignature: textSchema,
-  functionCall: z.object({ id: idSchema, name: textSchema, args: z.unknown().optional() }).optional().catch(undefined),
-});
-
-const replySchema = z.object({
-  modelVersion: modelNameSchema,
-  responseId: responseIdSchema,
-  candidates: z
-    .array(z.object({ content: z.object({ parts: listSchema }).catch({ parts: [] }), finishReason: textSchema }))
-    .catch([]),
-  promptFeedback: z.object({ blockReason: textSchema }).catch({ blockReason: "" }),
+  functionCall: callSchema.optional().catch(undefined),
 });
 
 /** Rejects an empty object: a reply must contain a candidate or the reason for blocking it. */
-const wholeReplySchema = replySchema.refine(
-  (reply) => reply.candidates.length > 0 || reply.promptFeedback.blockReason !== "",
-);
+const replySchema = z
+  .object({
+    modelVersion: nameSchema,
+    responseId: nameSchema,
+    candidates: z
+      .array(z.object({ content: z.object({ parts: listSchema }).catch({ parts: [] }), finishReason: textSchema }))
+      .catch([]),
+    promptFeedback: z.object({ blockReason: textSchema }).catch({ blockReason: "" }),
+  })
+  .refine(({ candidates, promptFeedback }) => candidates.length > 0 || promptFeedback.blockReason !== "");
 
-function fromBody(body: unknown, earlier: readonly Message[]): Reply {
-  const reply = wholeReplySchema.parse(body);
-  const [candidate] = reply.candidates;
-  if (candidate === undefined) {
-    const raw = reply.promptFeedback.blockReason;
-    return {
-      content: "",
-      toolCalls: [],
-      finishReason: "refusal",
-      rawFinishReason: raw,
-      ...reply.modelVersion,
-      ...reply.responseId,
-    };
-  }
-  const rawParts = candidate.content.parts;
+function fromBody(body: unknown) {
+  const { candidates, promptFeedback, modelVersion, responseId } = replySchema.parse(body);
+  const [candidate] = candidates;
+  const rawParts = candidate?.content.parts ?? [];
   const parts = rawParts.map((part) => partSchema.parse(part));
-  const calls = parts.flatMap((part) => part.functionCall ?? []);
-  const toolCalls = toToolCalls(
-    calls.map(({ id, name, args }) => ({ id, name, arguments: args })),
-    earlier,
-  );
-  const ids = toolCalls.map(({ id }) => id);
-  const raw = candidate.finishReason;
-  const needed = parts.some((part) => part.thoughtSignature || part.thought || part.functionCall?.id);
+  const isStateful = parts.some((part) => part.thoughtSignature || part.thought || part.functionCall?.id);
   return {
     content: parts.map((part) => (part.thought ? "" : part.text)).join(""),
-    toolCalls,
-    finishReason: finishReasonOf(raw, toolCalls.length),
-    rawFinishReason: raw,
-    ...reply.modelVersion,
-    ...reply.responseId,
-    ...(needed ? { providerState: { provider: PROVIDER, value: { parts: rawParts, ids } } } : {}),
+    calls: parts.flatMap((part) => part.functionCall ?? []),
+    reason: candidate?.finishReason ?? promptFeedback.blockReason,
+    isRefusal: candidate === undefined,
+    model: modelVersion,
+    responseId,
+    stateOf: (calls: readonly ToolCall[]) => (isStateful ? { parts: rawParts, ids: calls.map(({ id }) => id) } : null),
   };
 }

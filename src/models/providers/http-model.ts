@@ -1,18 +1,45 @@
 // Creates the model of any wire format: sends its requests, plainly or streamed, and reads the replies.
 import { withDeadline } from "../../platform/deadline.js";
+import type { JsonValue } from "../../platform/json.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { type Endpoint, secretsOf, withExtraHeaders } from "../endpoint.js";
+import { finishReasonOf } from "../finish-reasons.js";
 import { attempt, type Reply } from "../http-attempt.js";
-import { type Message, type Model, ModelError, type ModelRequest, type SentParameters } from "../model.js";
+import {
+  type Message,
+  type Model,
+  ModelError,
+  type ModelRequest,
+  type SentParameters,
+  type ToolCall,
+} from "../model.js";
 import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import type { AdaptiveParameters } from "../request-parameters.js";
+import { type ReceivedCall, toToolCalls } from "../tool-calls.js";
 import { type AdaptedTools, type SchemaDialect, toolAdapter } from "../tool-schemas.js";
 import { jsonBytes, jsonHeaders, sdkReply, timeoutError } from "../wire/http-sender.js";
 import type { RequestBody } from "../wire/omissions.js";
 import { type OnDelta, postForReply, type ReplyAssembler, type Send } from "../wire/stream-reply.js";
 
+/** A reply in the terms that all wire formats share. */
+interface ReceivedReply {
+  readonly content: string;
+  readonly calls: readonly ReceivedCall[];
+  /** The provider's finish reason, or an empty string. */
+  readonly reason: string;
+  /** Whether another field than the finish reason shows a refusal. */
+  readonly isRefusal?: boolean;
+  readonly model: string | undefined;
+  readonly responseId: string | undefined;
+  /** Returns what the provider requires unchanged in the next request, or null. `calls` have their final IDs. */
+  stateOf(calls: readonly ToolCall[]): JsonValue | null;
+}
+
 /** The differences between the wire formats. */
 interface WireFormat {
   readonly id: string;
+  /** Marks the state in messages. */
+  readonly provider: string;
   readonly endpoint: Endpoint;
   readonly dialect: SchemaDialect;
   readonly parameters: AdaptiveParameters;
@@ -26,7 +53,7 @@ interface WireFormat {
   readonly streamFields: RequestBody;
   bytesOf?(body: RequestBody): Buffer;
   assembler(onDelta: OnDelta): ReplyAssembler;
-  read(body: unknown, earlier: readonly Message[]): Reply;
+  read(body: unknown): ReceivedReply;
   /** Posts a request without streaming with the provider's SDK. */
   sdkPost?(body: RequestBody, headers: Record<string, string>, signal: AbortSignal): Parameters<typeof sdkReply>[0];
 }
@@ -67,7 +94,10 @@ export function httpModel(format: WireFormat): Model {
                   () => timeoutError({ timeoutMs }),
                   (within) => sdkReply(sdkPost(body, headers, within)),
                 );
-        const read = (reply: unknown) => ({ sent, ...format.read(reply, request.messages) });
+        const read = (reply: unknown) => ({
+          sent,
+          ...toReply(format.provider, format.read(reply), request.messages),
+        });
         return attempt(endpoint, signal, send, read, tools);
       },
     );
@@ -87,6 +117,20 @@ export function httpModel(format: WireFormat): Model {
       streams = false;
       return reply;
     },
+  };
+}
+
+/** Converts a reply after the messages in `earlier`. Throws a ModelError if it broke off. */
+export function toReply(provider: string, received: ReceivedReply, earlier: readonly Message[]): Reply {
+  const { content, reason, isRefusal = false, model, responseId } = received;
+  const toolCalls = toToolCalls(received.calls, earlier);
+  const value = received.stateOf(toolCalls);
+  return {
+    content,
+    toolCalls,
+    finishReason: isRefusal ? "refusal" : finishReasonOf(reason, toolCalls.length),
+    rawFinishReason: reason,
+    ...presentProperties({ model, responseId, providerState: value === null ? null : { provider, value } }),
   };
 }
 

@@ -1,21 +1,21 @@
 // Speaks chat completions, of OpenAI and of compatible servers.
 import { z } from "zod";
-import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { type JsonObject, type JsonValue, jsonObjectSchema } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { chatUrl, type Endpoint, isOpenaiServer, openaiHeaders } from "../endpoint.js";
-import { brokeOff, finishReasonOf } from "../finish-reasons.js";
+import { brokeOff } from "../finish-reasons.js";
 import type { Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters, ToolCall } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { sentenceIn } from "../provider-errors.js";
 import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
-import { sendableToolName, toToolCalls, wellFormed } from "../tool-calls.js";
+import { sendableToolName, wellFormed } from "../tool-calls.js";
 import type { AdaptedTools } from "../tool-schemas.js";
 import { ChatAssembler, choiceSchema, NO_MESSAGE } from "../wire/chat-stream.js";
 import { joinObjects, jsonBytes } from "../wire/http-sender.js";
 import type { RequestBody } from "../wire/omissions.js";
-import { modelNameSchema, pickFields, responseIdSchema, textSchema } from "../wire/reply-fields.js";
-import { httpModel } from "./http-model.js";
+import { nameSchema, pickFields, textSchema } from "../wire/reply-fields.js";
+import { httpModel, toReply } from "./http-model.js";
 
 type Fields = Record<string, unknown>;
 
@@ -51,6 +51,7 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   const toolFields = toolsWriter();
   return httpModel({
     id: `openai/${name}`,
+    provider: PROVIDER,
     endpoint,
     dialect: "openai",
     parameters,
@@ -60,7 +61,7 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
     streamFields: { stream: true, stream_options: { include_usage: true } },
     bytesOf: toolFields.bytesOf,
     assembler: (onDelta) => new ChatAssembler(onDelta, MESSAGE_STATE_FIELDS),
-    read: readChatReply,
+    read: readReply,
   });
 }
 
@@ -139,7 +140,7 @@ function toMessage(message: Message): Record<string, JsonValue> {
   if (message.role !== "assistant") return { role: message.role, content: wellFormed(message.content) };
   const state = message.providerState;
   const { [CALL_STATE]: callState = {}, ...fields } =
-    state?.provider === PROVIDER ? stateSchema.parse(state.value) : {};
+    state?.provider === PROVIDER ? jsonObjectSchema.parse(state.value) : {};
   if (message.toolCalls.length === 0) return { role: "assistant", content: wellFormed(message.content), ...fields };
   const stateOfCalls = callStateSchema.parse(callState);
   return {
@@ -157,48 +158,42 @@ function toMessage(message: Message): Record<string, JsonValue> {
   };
 }
 
-const stateSchema = z.record(z.string(), jsonValueSchema);
-const callStateSchema = z.record(z.string(), stateSchema);
+const callStateSchema = z.record(z.string(), jsonObjectSchema);
 
 const replySchema = z.object({
-  model: modelNameSchema,
-  id: responseIdSchema,
+  model: nameSchema,
+  id: nameSchema,
   choices: z.tuple([choiceSchema], z.unknown()),
 });
 
 /** Reads the body of a chat completion. */
-export function readChatReply(body: unknown, earlier: readonly Message[]): Reply {
-  const reply = replySchema.parse(body);
+export function readChatReply(body: unknown): Reply {
+  return toReply(PROVIDER, readReply(body), []);
+}
+
+function readReply(body: unknown) {
+  const { model, id, choices } = replySchema.parse(body);
   const [{ text, delta = { ...NO_MESSAGE, content: textSchema.parse(text) }, message = delta, finish_reason, error }] =
-    reply.choices;
-  const raw = finish_reason ?? "";
-  const calls = message.tool_calls;
-  const toolCalls = toToolCalls(
-    calls.map(({ id, function: { name, arguments: args } }) => ({ id, name, arguments: args })),
-    earlier,
-  );
-  if (error != null) throw brokeOff(raw, sentenceIn(error) ?? "");
+    choices;
+  const reason = finish_reason ?? "";
+  if (error != null) throw brokeOff(reason, sentenceIn(error) ?? "");
   return {
     content: message.content || message.refusal,
-    toolCalls,
-    finishReason: message.refusal === "" ? finishReasonOf(raw, toolCalls.length) : "refusal",
-    rawFinishReason: raw,
-    ...reply.model,
-    ...reply.id,
-    ...stateOf(message, calls, toolCalls),
+    calls: message.tool_calls.map((call) => ({ id: call.id, ...call.function })),
+    reason,
+    isRefusal: message.refusal !== "",
+    model,
+    responseId: id,
+    stateOf: (calls: readonly ToolCall[]) => stateOf(message, message.tool_calls, calls),
   };
 }
 
-function stateOf(
-  message: Fields,
-  calls: readonly Fields[],
-  toolCalls: readonly ToolCall[],
-): Pick<Reply, "providerState"> {
+function stateOf(message: Fields, calls: readonly Fields[], toolCalls: readonly ToolCall[]): JsonObject | null {
   const ofMessage = pickFields(message, MESSAGE_STATE_FIELDS);
   const ofCalls = calls.flatMap((call, i) => {
     const fields = pickFields(call, CALL_STATE_FIELDS);
     return Object.keys(fields).length === 0 ? [] : [[toolCalls[i]?.id ?? "", fields]];
   });
   const all = { ...ofMessage, ...(ofCalls.length === 0 ? {} : { [CALL_STATE]: Object.fromEntries(ofCalls) }) };
-  return Object.keys(all).length === 0 ? {} : { providerState: { provider: PROVIDER, value: stateSchema.parse(all) } };
+  return Object.keys(all).length === 0 ? null : jsonObjectSchema.parse(all);
 }

@@ -1,25 +1,23 @@
 // Speaks OpenAI's Responses API, without storing anything there.
 import OpenAI from "openai";
 import { z } from "zod";
-import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import type { JsonObject } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { type Endpoint, OPENAI_URL, openaiHeaders, urlBelow, withExtraHeaders } from "../endpoint.js";
-import { finishReasonOf } from "../finish-reasons.js";
-import type { Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters, ToolCall } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { providerError } from "../provider-errors.js";
 import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
-import { sendableToolName, toToolCalls, wellFormed, withoutTrailing } from "../tool-calls.js";
+import { itemsToSend, sendableToolName, wellFormed } from "../tool-calls.js";
 import type { AdaptedTools } from "../tool-schemas.js";
 import { sdkFetch } from "../wire/http-sender.js";
-import { idSchema, listSchema, modelNameSchema, responseIdSchema, textSchema } from "../wire/reply-fields.js";
+import { callSchema, listSchema, nameSchema, textSchema } from "../wire/reply-fields.js";
 import { ResponsesAssembler } from "../wire/responses-stream.js";
 import { httpModel } from "./http-model.js";
 
-type ResponseItem = { [key: string]: JsonValue };
-
 const PROVIDER = "openai-responses";
+
+const ITEMS = { provider: PROVIDER, call: "function_call", id: "call_id", reasoning: ["reasoning"] };
 
 /** Creates a client with explicit settings, because the SDK would otherwise read ten environment variables. */
 export function openaiClient(endpoint: Endpoint): OpenAI {
@@ -48,6 +46,7 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
   let reasons = isReasoningModel(name);
   return httpModel({
     id: `openai/${name}`,
+    provider: PROVIDER,
     endpoint,
     dialect: "openai",
     parameters: new AdaptiveParameters(openaiRules(name, "responses")),
@@ -56,10 +55,10 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
     bodyOf: (request, tools, sent) => toBody(name, request, tools, sent, reasons),
     streamFields: { stream: true },
     assembler: (onDelta) => new ResponsesAssembler(onDelta),
-    read(body, earlier) {
+    read(body) {
       const reply = replySchema.parse(body);
       reasons ||= reply.output.some(({ type }) => type === "reasoning");
-      return fromReply(reply, earlier);
+      return fromReply(reply);
     },
     sdkPost: (body, headers, signal) => client.post(url, { body, headers, signal }),
   });
@@ -99,19 +98,13 @@ function toBody(
   };
 }
 
-function toItems(message: Message): ResponseItem[] {
+function toItems(message: Message): JsonObject[] {
   if (message.role === "tool") {
     return [{ type: "function_call_output", call_id: message.toolCallId, output: wellFormed(message.content) }];
   }
   if (message.role !== "assistant") return [{ role: message.role, content: wellFormed(message.content) }];
-  if (message.providerState?.provider === PROVIDER) {
-    const callIds = new Set(message.toolCalls.map((call) => call.id));
-    const items = z.array(itemSchema).parse(message.providerState.value);
-    const kept = items
-      .filter((item) => item.type !== "function_call" || callIds.has(String(item.call_id)))
-      .map((item) => (item.type === "function_call" ? { ...item, name: sendableToolName(String(item.name)) } : item));
-    return withoutTrailing(kept, ["reasoning"]);
-  }
+  const own = itemsToSend(message, ITEMS);
+  if (own !== null) return own;
   const calls = message.toolCalls.map((call) => ({
     type: "function_call",
     call_id: call.id,
@@ -122,12 +115,10 @@ function toItems(message: Message): ResponseItem[] {
   return [...text, ...calls];
 }
 
-const itemSchema = z.record(z.string(), jsonValueSchema);
-
 const replySchema = z
   .object({
-    model: modelNameSchema,
-    id: responseIdSchema,
+    model: nameSchema,
+    id: nameSchema,
     status: textSchema,
     incomplete_details: z.object({ reason: textSchema }).catch({ reason: "" }),
     output: listSchema,
@@ -135,10 +126,6 @@ const replySchema = z
     output_text: textSchema,
   })
   .refine(({ status, output, output_text }) => status !== "" || output.length > 0 || output_text !== "");
-
-const callSchema = z
-  .object({ call_id: idSchema, name: textSchema, arguments: z.unknown().optional() })
-  .transform(({ call_id: id, name, arguments: args }) => ({ id, name, arguments: args }));
 
 const partSchema = z.object({ type: textSchema, text: textSchema, refusal: textSchema });
 
@@ -149,25 +136,21 @@ const outputMessageSchema = z.object({
   ]),
 });
 
-function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Message[]): Reply {
-  if (reply.status === "failed" || reply.status === "cancelled") {
+function fromReply({ model, id, status, incomplete_details, output, output_text }: z.output<typeof replySchema>) {
+  if (status === "failed" || status === "cancelled") {
     throw providerError({ status: 500, message: "the reply failed for an unknown reason" });
   }
-  const parts = reply.output
-    .filter((item) => item.type === "message")
-    .flatMap((item) => outputMessageSchema.parse(item).content);
-  const calls = reply.output.filter((item) => item.type === "function_call");
-  const toolCalls = toToolCalls(z.array(callSchema).parse(calls), earlier);
-  const isRefusal = parts.some((part) => part.type === "refusal");
-  const raw = reply.incomplete_details.reason || reply.status;
+  const parts = output
+    .filter(({ type }) => type === "message")
+    .flatMap((message) => outputMessageSchema.parse(message).content);
+  const isRefusal = parts.some(({ type }) => type === "refusal");
   return {
-    content: parts.map((part) => part.text || part.refusal).join("") || reply.output_text,
-    toolCalls,
-    finishReason: isRefusal ? "refusal" : finishReasonOf(raw, toolCalls.length),
-    rawFinishReason: isRefusal ? "refusal" : raw,
-    ...reply.model,
-    ...reply.id,
-    ...stateOf(reply.output, toolCalls),
+    content: parts.map((part) => part.text || part.refusal).join("") || output_text,
+    calls: output.filter(({ type }) => type === "function_call").map((call) => callSchema.parse(call)),
+    reason: isRefusal ? "refusal" : incomplete_details.reason || status,
+    model,
+    responseId: id,
+    stateOf: (calls: readonly ToolCall[]) => stateOf(output, calls),
   };
 }
 
@@ -175,13 +158,11 @@ function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Messag
  * Reasoning, and messages with a phase, must be sent back unchanged. Reasoning without encrypted content exists only in
  * OpenAI's store, which we do not use, so the API would reject it.
  */
-function stateOf(output: readonly ResponseItem[], calls: readonly ToolCall[]): Pick<Reply, "providerState"> {
-  const plain = (item: ResponseItem) =>
-    (item.type === "message" && item.phase == null) || item.type === "function_call";
-  if (output.every(plain)) return {};
+function stateOf(output: readonly JsonObject[], calls: readonly ToolCall[]): JsonObject[] | null {
+  const plain = (item: JsonObject) => (item.type === "message" && item.phase == null) || item.type === "function_call";
+  if (output.every(plain)) return null;
   const rest = [...calls];
-  const value = output
+  return output
     .filter((item) => item.type !== "reasoning" || typeof item.encrypted_content === "string")
     .map((item) => (item.type === "function_call" ? { ...item, call_id: rest.shift()?.id ?? "" } : item));
-  return { providerState: { provider: PROVIDER, value } };
 }

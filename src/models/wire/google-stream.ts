@@ -1,7 +1,7 @@
 // Assembles a reply of Gemini from its stream.
 import { z } from "zod";
 import type { JsonValue } from "../../platform/json.js";
-import { idSchema, listSchema, textSchema } from "./reply-fields.js";
+import { callSchema, listSchema, textSchema } from "./reply-fields.js";
 import type { EventFields, OnDelta, ReplyAssembler } from "./stream-reply.js";
 
 type Part = { [key: string]: JsonValue };
@@ -15,8 +15,6 @@ const chunkSchema = z.looseObject({
   candidates: z.array(candidateSchema).catch([]),
   promptFeedback: z.looseObject({ blockReason: textSchema }).nullish().catch(null),
 });
-
-const callSchema = z.object({ id: idSchema, name: textSchema, args: z.unknown().optional() });
 
 /**
  * Assembles a reply of Gemini's `streamGenerateContent` (https://ai.google.dev/api/generate-content). Each chunk has
@@ -66,7 +64,7 @@ export class GoogleAssembler implements ReplyAssembler {
     if (!call) return;
     const index = this.calls++;
     this.onDelta({ type: "tool_call", index, id: call.id, name: call.name });
-    this.onDelta({ type: "tool_arguments", index, text: JSON.stringify(call.args ?? {}) });
+    this.onDelta({ type: "tool_arguments", index, text: JSON.stringify(call.arguments ?? {}) });
   }
 }
 

@@ -7,19 +7,13 @@ import { jsonValueSchema } from "../../platform/json.js";
 /** A name is a few words, but a server might send anything. */
 export const MAX_NAME = 200;
 
-/** Unusable names are ignored, so that they never invalidate a reply. */
-const nameSchema = z
+/** The name of a model, or the ID of a reply. Unusable ones are ignored, so that they never invalidate a reply. */
+export const nameSchema = z
   .string()
   .transform((name) => name.replace(/\s+/g, " ").trim())
   .pipe(z.string().min(1).max(MAX_NAME))
   .optional()
   .catch(undefined);
-
-/** Converts a reply's model name to a property of `Reply`, which is absent if the name is missing. */
-export const modelNameSchema = nameSchema.transform((model) => (model === undefined ? {} : { model }));
-
-/** Converts a reply's ID to a property of `Reply`, which is absent if the ID is missing. */
-export const responseIdSchema = nameSchema.transform((responseId) => (responseId === undefined ? {} : { responseId }));
 
 /** A field that is read from a value of any type. */
 const field = <T>(read: (value: unknown) => T) => z.unknown().optional().transform(read);
@@ -54,6 +48,15 @@ export const idSchema = field((id) => (typeof id === "string" || typeof id === "
 export const indexSchema = field((index) =>
   typeof index === "number" || (typeof index === "string" && /^\d+$/.test(index)) ? Number(index) : null,
 );
+
+/** A tool call in the terms of Anthropic, OpenAI's Responses API or Gemini. */
+export const callSchema = z
+  .looseObject({ id: idSchema, call_id: idSchema, name: textSchema })
+  .transform(({ id, call_id, name, input, args, arguments: raw = input ?? args }) => ({
+    id: call_id || id,
+    name,
+    arguments: raw,
+  }));
 
 /** An object without the values of a type that nobody expects, or an empty object. */
 export const fieldsSchema = z.record(z.string(), jsonValueSchema).catch({});
