@@ -273,10 +273,19 @@ export class HttpReply {
     return "content-encoding" in this.received ? decoded(this.raw, this.headers.get("content-encoding")) : this.raw;
   }
 
-  /** Returns the entire body. Of a successful reply, throws a ModelError if it is a web page or too large. */
-  async text(): Promise<string> {
-    const text = (await wholeOf(this.chunks(), this.stop)).toString("utf8");
-    return this.ok ? replyText(text, this.status) : text;
+  /**
+   * Returns the entire body, without a byte order mark if the reply is successful. Throws a ModelError if it is too
+   * large, or a web page.
+   *
+   * @param chunks the body, if a part of it was already read
+   */
+  async text(chunks: AsyncIterable<Buffer> = this.chunks()): Promise<string> {
+    const text = (await wholeOf(chunks, this.stop)).toString("utf8");
+    if (!this.ok) return text;
+    if (WEB_PAGE.test(text)) {
+      throw new ModelError("protocol", ANSWERED_WEB_PAGE, { status: this.status, retryable: false });
+    }
+    return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
   }
 }
 
@@ -284,7 +293,7 @@ export class HttpReply {
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /** Reads a body. A larger one than any valid reply is not retried, because a retry would probably be just as large. */
-export async function wholeOf(chunks: AsyncIterable<Buffer>, stop: (why: Error) => void): Promise<Buffer> {
+async function wholeOf(chunks: AsyncIterable<Buffer>, stop: (why: Error) => void): Promise<Buffer> {
   const all: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of chunks) {
@@ -299,12 +308,6 @@ export async function wholeOf(chunks: AsyncIterable<Buffer>, stop: (why: Error) 
   }
   const [first] = all;
   return all.length === 1 && first !== undefined ? first : Buffer.concat(all);
-}
-
-/** Returns a successful reply's text without a byte order mark. Throws a ModelError if it is a web page. */
-export function replyText(text: string, status: number): string {
-  if (WEB_PAGE.test(text)) throw new ModelError("protocol", ANSWERED_WEB_PAGE, { status, retryable: false });
-  return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
 }
 
 /** The start of an HTML page, which means that the address does not belong to an API or requires a login first. */

@@ -1,11 +1,12 @@
 // Sends one request and reads its reply, streamed or not. Each wire format has an assembler, which reports the parts of
 // a streamed reply as they arrive and builds the body that the server would have sent without streaming. From there on,
 // both kinds of replies are read by the same code.
+import { parseJsonOrNull } from "../../platform/json.js";
 import { failureInReply } from "../endpoint.js";
 import { ModelError, type ReplyDelta } from "../model.js";
 import { toModelError } from "../provider-errors.js";
 import { DONE, isEventStream, readEvents, type StreamEvent } from "./event-stream.js";
-import { type HttpReply, httpError, type JsonReply, replyText, sendRequest, wholeOf } from "./http-sender.js";
+import { type HttpReply, httpError, type JsonReply, sendRequest } from "./http-sender.js";
 import { reportedUsage } from "./reported-usage.js";
 
 /** Receives the parts of a reply. Must not throw. */
@@ -62,10 +63,7 @@ export async function postForReply(call: ModelCall, assembler: ReplyAssembler): 
     const reply = await sendRequest(url, { method: "POST", headers, body: call.body }, { signal, timeoutMs });
     header = (name) => reply.headers.get(name);
     if (!reply.ok) throw await httpError(reply);
-    return {
-      body: await (isStreamed ? streamedBody(reply, assembler, signal) : plainBody(reply, assembler, signal)),
-      header,
-    };
+    return { body: await bodyOf(reply, assembler, signal), header };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     const failure = toModelError(error, secrets);
@@ -74,34 +72,47 @@ export async function postForReply(call: ModelCall, assembler: ReplyAssembler): 
   }
 }
 
-async function plainBody(reply: HttpReply, assembler: ReplyAssembler, signal: AbortSignal): Promise<unknown> {
-  const text = await reply.text();
+/** Reads an event stream as it arrives, whether or not it was requested. Any other body is read as a whole. */
+async function bodyOf(reply: HttpReply, assembler: ReplyAssembler, signal: AbortSignal): Promise<unknown> {
+  const { start, chunks } = await peek(reply.chunks());
+  if (isEventStream(start)) return assembled(readEvents(chunks), assembler, signal, reply.stop);
   const { status } = reply;
+  const text = await reply.text(chunks);
   if (status === 202 || text.trim() === "") {
     const message =
       status === 202 ? "202: the server accepted the request, but did not reply" : `${status} without a body`;
     throw new ModelError("protocol", message, { status, retryable: status === 200 });
   }
-  return bodyIn(text, assembler, signal);
+  const body = jsonIn(text);
+  return Array.isArray(body) ? assembled(eventsOf(body), assembler, signal) : body;
 }
 
-/** Returns the body in a complete text: JSON, an event stream, lines of JSON, or a JSON array of events (Gemini). */
-async function bodyIn(text: string, assembler: ReplyAssembler, signal: AbortSignal): Promise<unknown> {
-  if (isEventStream(text)) return assembled(readEvents(oneChunk(text)), assembler, signal);
-  const lines = () => text.split("\n").filter((line) => line.trim() !== "");
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    body = lines().map((line) => {
-      try {
-        return JSON.parse(line) as unknown;
-      } catch {
-        throw notJson(text.trim());
-      }
-    });
+/** Returns the start of a body, up to its first field, and the entire body. */
+async function peek(chunks: AsyncGenerator<Buffer>) {
+  const read: Buffer[] = [];
+  let start = "";
+  while (start.length < MAX_START && start.trim().length < LONGEST_START && !start.includes(":")) {
+    const { value, done } = await chunks.next();
+    if (done) break;
+    read.push(value);
+    start += value.toString("latin1");
   }
-  return Array.isArray(body) ? assembled(eventsOf(body), assembler, signal) : body;
+  async function* all(): AsyncGenerator<Buffer> {
+    yield* read;
+    yield* chunks;
+  }
+  // The byte order mark, in Latin-1.
+  return { start: start.replace(/^\xef\xbb\xbf/, ""), chunks: all() };
+}
+
+/** Returns the JSON in a text. Lines of JSON are events, like the items of an array (Gemini). */
+function jsonIn(text: string): unknown {
+  const whole = parseJsonOrNull(text);
+  if (whole !== null) return whole;
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const values = lines.map(parseJsonOrNull);
+  if (values.includes(null)) throw notJson(text.trim());
+  return values;
 }
 
 /** Contains the text of a server or proxy that replied in plain words, but no bytes that are not text. */
@@ -110,35 +121,8 @@ function notJson(text: string): ModelError {
   return new ModelError("protocol", `the reply is not JSON, or is incomplete${words}`, { retryable: true });
 }
 
-async function* oneChunk(text: string): AsyncGenerator<Buffer> {
-  yield Buffer.from(text);
-}
-
 async function* eventsOf(values: readonly unknown[]): AsyncGenerator<StreamEvent> {
   for (const value of values) yield { name: "", data: JSON.stringify(value) };
-}
-
-/** Reads an event stream as it arrives, whatever its content type. Any other body is read as a whole. */
-async function streamedBody(reply: HttpReply, assembler: ReplyAssembler, signal: AbortSignal): Promise<unknown> {
-  const chunks = reply.chunks();
-  const read: Buffer[] = [];
-  let start = "";
-  while (start.length < MAX_START && start.trim().length < LONGEST_START) {
-    const { value, done } = await chunks.next();
-    if (done) break;
-    read.push(value);
-    start += value.toString("latin1");
-    if (start.includes(":")) break;
-  }
-  async function* all(): AsyncGenerator<Buffer> {
-    yield* read;
-    yield* chunks;
-  }
-  // The byte order mark, in Latin-1.
-  if (isEventStream(start.replace(/^\xef\xbb\xbf/, "")))
-    return assembled(readEvents(all()), assembler, signal, reply.stop);
-  const text = (await wholeOf(all(), reply.stop)).toString("utf8");
-  return bodyIn(replyText(text, reply.status), assembler, signal);
 }
 
 /** Characters that show whether a body is an event stream: `retry:`, after a byte order mark. */
