@@ -4,16 +4,18 @@ import { parseJsonOrNull } from "../../platform/json.js";
 import { fieldsSchema, indexSchema, jsonTextSchema, textSchema } from "./reply-fields.js";
 import type { EventFields, OnDelta, ReplyAssembler } from "./stream-reply.js";
 
+const NO_DELTA = { type: "", text: "", thinking: "", signature: "", partial_json: "", stop_reason: "" };
+
 const deltaSchema = z
   .object({
     type: textSchema,
     text: textSchema,
-    partial_json: jsonTextSchema,
     thinking: textSchema,
     signature: textSchema,
+    partial_json: jsonTextSchema,
     stop_reason: textSchema,
   })
-  .catch({ type: "", text: "", partial_json: "", thinking: "", signature: "", stop_reason: "" });
+  .catch(NO_DELTA);
 
 const eventSchema = z.object({
   type: textSchema,
@@ -82,19 +84,16 @@ export class AnthropicAssembler implements ReplyAssembler {
     if (typeof block.text === "string" && block.text !== "") this.onDelta({ type: "text", text: block.text });
   }
 
-  private extend(index: number, delta: z.output<typeof deltaSchema>): void {
-    const { type, text, partial_json, thinking, signature } = delta;
+  private extend(index: number, delta: typeof NO_DELTA): void {
+    const { type, partial_json } = delta;
     if (!this.blockAt.has(index)) this.start(index, { type: /^(thinking|signature)/.test(type) ? "thinking" : "text" });
     const block = this.blockAt.get(index) ?? {};
-    if (text !== "") {
-      block.text = `${block.text ?? ""}${text}`;
-      this.onDelta({ type: "text", text });
+    for (const field of ["text", "thinking", "signature"] as const) {
+      const text = delta[field];
+      if (text === "") continue;
+      block[field] = `${block[field] ?? ""}${text}`;
+      if (field !== "signature") this.onDelta({ type: field === "text" ? "text" : "reasoning", text });
     }
-    if (thinking !== "") {
-      block.thinking = `${block.thinking ?? ""}${thinking}`;
-      this.onDelta({ type: "reasoning", text: thinking });
-    }
-    if (signature !== "") block.signature = `${block.signature ?? ""}${signature}`;
     if (partial_json !== "") {
       this.inputs.set(block, (this.inputs.get(block) ?? "") + partial_json);
       this.onDelta({ type: "tool_arguments", index: this.callIndex(block), text: partial_json });

@@ -10,6 +10,7 @@ const eventSchema = z.object({
   item: z.looseObject({ type: textSchema, call_id: idSchema, name: textSchema }).optional().catch(undefined),
   delta: textSchema,
   text: textSchema,
+  refusal: textSchema,
   part: z.object({ text: textSchema, refusal: textSchema }).catch({ text: "", refusal: "" }),
   arguments: textSchema,
   response: z.looseObject({ output: z.array(z.unknown()).catch([]) }).catch({ output: [] }),
@@ -17,18 +18,27 @@ const eventSchema = z.object({
 
 type Event = z.output<typeof eventSchema>;
 
+/** The texts of an item, which arrive in parts. */
+const NO_TEXTS = { text: "", refusal: "", arguments: "" };
+
+/** The texts by the name of their events, which ends with `.delta` or `.done`. */
+const TEXTS = new Map<string, keyof typeof NO_TEXTS>([
+  ["response.output_text", "text"],
+  ["response.refusal", "refusal"],
+  ["response.function_call_arguments", "arguments"],
+]);
+
+const REASONING = /^response\.reasoning_(?:summary_)?text\.delta$/;
+const LAST_EVENTS = new Set(["completed", "done", "incomplete", "failed"].map((state) => `response.${state}`));
+
 /** An item of the output so far. */
 interface Item {
   fields: NonNullable<Event["item"]> | null;
   isFinished: boolean;
-  text: string;
-  refusal: string;
-  arguments: string;
+  readonly texts: typeof NO_TEXTS;
   /** Number of the function call, or null. */
   call: number | null;
 }
-
-const EMPTY = { text: "", refusal: "", arguments: "", call: null };
 
 /**
  * Reads the events of OpenAI's Responses API (https://platform.openai.com/docs/api-reference/responses-streaming). The
@@ -48,44 +58,16 @@ export class ResponsesAssembler implements ReplyAssembler {
 
   add(fields: EventFields): boolean {
     const event = eventSchema.parse(fields);
-    switch (event.type) {
-      case "response.output_item.added":
-      case "response.output_item.done":
-        this.addItem(event);
-        break;
-      case "response.output_text.delta":
-        this.itemOf(event).text += event.delta;
-        this.onDelta({ type: "text", text: event.delta });
-        break;
-      case "response.output_text.done":
-        this.itemOf(event).text ||= event.text;
-        break;
-      case "response.content_part.done":
-        this.itemOf(event).text ||= event.part.text;
-        this.itemOf(event).refusal ||= event.part.refusal;
-        break;
-      case "response.refusal.delta":
-        this.itemOf(event).refusal += event.delta;
-        break;
-      case "response.reasoning_summary_text.delta":
-      case "response.reasoning_text.delta":
-        this.onDelta({ type: "reasoning", text: event.delta });
-        break;
-      case "response.function_call_arguments.delta": {
-        const item = this.itemOf(event);
-        item.arguments += event.delta;
-        if (item.call !== null) this.onDelta({ type: "tool_arguments", index: item.call, text: event.delta });
-        break;
-      }
-      case "response.function_call_arguments.done":
-        this.itemOf(event).arguments ||= event.arguments;
-        break;
-      case "response.completed":
-      case "response.done":
-      case "response.incomplete":
-      case "response.failed":
-        this.response = event.response;
-    }
+    const { type } = event;
+    const text = TEXTS.get(type.slice(0, type.lastIndexOf(".")));
+    if (text !== undefined) this.addText(event, text);
+    else if (REASONING.test(type)) this.onDelta({ type: "reasoning", text: event.delta });
+    else if (type.startsWith("response.output_item.")) this.addItem(event);
+    else if (type === "response.content_part.done") {
+      const { texts } = this.itemOf(event);
+      texts.text ||= event.part.text;
+      texts.refusal ||= event.part.refusal;
+    } else if (LAST_EVENTS.has(type)) this.response = event.response;
     return this.isComplete();
   }
 
@@ -96,9 +78,23 @@ export class ResponsesAssembler implements ReplyAssembler {
 
   private itemOf({ output_index, item_id }: Event): Item {
     const key = output_index ?? (item_id || Math.max(0, this.items.size - 1));
-    const item = this.items.get(key) ?? { fields: null, isFinished: false, ...EMPTY };
+    const item = this.items.get(key) ?? { fields: null, isFinished: false, texts: { ...NO_TEXTS }, call: null };
     this.items.set(key, item);
     return item;
+  }
+
+  /** Adds a part. The entire text counts only if a server sends no parts. */
+  private addText(event: Event, name: keyof typeof NO_TEXTS): void {
+    const { texts, call } = this.itemOf(event);
+    if (!event.type.endsWith(".delta")) {
+      texts[name] ||= event[name];
+      return;
+    }
+    texts[name] += event.delta;
+    if (name === "text") this.onDelta({ type: "text", text: event.delta });
+    if (name === "arguments" && call !== null) {
+      this.onDelta({ type: "tool_arguments", index: call, text: event.delta });
+    }
   }
 
   private addItem(event: Event): void {
@@ -119,7 +115,7 @@ export class ResponsesAssembler implements ReplyAssembler {
 }
 
 /** Returns a finished item, or one with the parts that have arrived. */
-function toItem({ fields, isFinished, text, refusal, arguments: args }: Item): unknown[] {
+function toItem({ fields, isFinished, texts: { text, refusal, arguments: args } }: Item): unknown[] {
   if (isFinished) return [fields];
   if (fields?.type === "function_call") return [{ ...fields, arguments: args || fields.arguments }];
   const part = refusal === "" ? { type: "output_text", text } : { type: "refusal", refusal };
