@@ -1,10 +1,9 @@
 // Requests to external agents over HTTP: one chat completion, or a stream of events. They are sent and read like those
 // to models, but not sent again.
-import { type Endpoint, failureInReply, openaiHeaders, secretsOf } from "./endpoint.js";
+import { type Endpoint, failureInReply, openaiHeaders, secretsOf, withExtraHeaders } from "./endpoint.js";
 import { ModelError } from "./model.js";
 import { toModelError } from "./provider-errors.js";
 import { readChatReply } from "./providers/openai-chat.js";
-import { NO_EXTRAS } from "./request-extras.js";
 import { ChatAssembler } from "./wire/chat-stream.js";
 import { readEvents } from "./wire/event-stream.js";
 import { httpError, jsonBytes, jsonHeaders, sendRequest } from "./wire/http-sender.js";
@@ -34,9 +33,9 @@ export async function completeChat(
   signal: AbortSignal,
   onUsage: (usage: ReportedUsage) => void,
 ) {
-  const { timeoutMs, extras = NO_EXTRAS } = endpoint;
+  const { timeoutMs } = endpoint;
   const secrets = secretsOf(endpoint);
-  const headers = jsonHeaders(openaiHeaders(endpoint), extras.headers);
+  const headers = withExtraHeaders(endpoint)(jsonHeaders(openaiHeaders(endpoint)));
   const call = { url, headers, body: jsonBytes(body), signal, timeoutMs, secrets };
   try {
     const received = await postForReply(call, new ChatAssembler(() => {}, []));

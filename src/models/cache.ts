@@ -113,7 +113,8 @@ export function cacheKey(server: CachedServer, request: ModelRequest): string {
   return digest({ model, baseUrl, wireApi, ...extras, ...deciding(request), reasoningTokens, epoch });
 }
 
-function deciding(request: ModelRequest) {
+/** Returns the parts of a request that affect the reply. */
+export function deciding(request: ModelRequest) {
   const { system, messages, tools, toolChoice, maxTokens, reasoningTokens, reasoningEffort, temperature } = request;
   return { system, messages, tools, toolChoice, maxTokens, reasoningTokens, reasoningEffort, temperature };
 }

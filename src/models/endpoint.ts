@@ -8,23 +8,20 @@ import { providerError, sentenceIn } from "./provider-errors.js";
 import { hasOwnKey, NO_EXTRAS, type SentExtras } from "./request-extras.js";
 import { textSchema } from "./wire/reply-fields.js";
 
-export interface EndpointSettings {
-  readonly apiKey: string | null;
-  /** Server address, or null for the provider's default. */
-  readonly baseUrl: string | null;
-  /** Only for the openai provider. If null, the format depends on the server. */
-  readonly wireApi: "chat" | "responses" | null;
-  /** Timeout per attempt in milliseconds, including the response body. */
-  readonly timeoutMs: number;
-  readonly extras?: SentExtras | undefined;
-}
-
 export interface Endpoint {
   readonly apiKey: string;
+  /** Server address, or null for the provider's default. */
   readonly baseUrl: string | null;
+  /** Timeout per attempt in milliseconds, including the response body. */
   readonly timeoutMs: number;
   /** Headers and body fields that the user adds to each request. */
   readonly extras?: SentExtras | undefined;
+}
+
+export interface EndpointSettings extends Omit<Endpoint, "apiKey"> {
+  readonly apiKey: string | null;
+  /** Only for the openai provider. If null, the format depends on the server. */
+  readonly wireApi: "chat" | "responses" | null;
 }
 
 export const OPENAI_URL = "https://api.openai.com/v1";
@@ -32,9 +29,8 @@ export const OPENAI_URL = "https://api.openai.com/v1";
 /** Placeholder key for local servers that need none, because the SDK requires one. */
 export const NO_KEY = "no-key-needed";
 
-/** Returns the authorization header, or no header if the user adds their own key. */
-export function openaiHeaders({ apiKey, extras = NO_EXTRAS }: Endpoint): Record<string, string> {
-  return apiKey === NO_KEY && hasOwnKey(extras) ? {} : { authorization: `Bearer ${apiKey}` };
+export function openaiHeaders({ apiKey }: Endpoint): Record<string, string> {
+  return { authorization: `Bearer ${apiKey}` };
 }
 
 /** Adds the user's headers to an SDK's headers. A key in the user's headers replaces the placeholder. */

@@ -1,7 +1,9 @@
 // The paid replies of a task, so that a killed run does not pay for them again.
 import { createHash, type Hash } from "node:crypto";
 import { z } from "zod";
+import { deciding } from "./cache.js";
 import { type Completion, completionSchema, type Message, type Model, type ModelRequest } from "./model.js";
+import { remembered } from "./remembered.js";
 
 /**
  * Journal of the replies that a task has paid for. A reply is stored before the agent uses it, so a killed run does not
@@ -107,13 +109,12 @@ export class RequestDigests {
   }
 
   of(request: ModelRequest): string {
-    const { system, messages, tools, toolChoice, maxTokens, reasoningTokens, reasoningEffort, temperature } = request;
+    const { messages, tools, system, ...parameters } = deciding(request);
     const isContinued = this.messages.every((message, i) => message === messages[i]);
     if (!isContinued) this.hashed = createHash("sha256");
     const start = isContinued ? this.messages.length : 0;
     for (const message of messages.slice(start)) this.hashed.update(`${JSON.stringify(message)}\n`);
     this.messages = [...messages];
-    const parameters = { toolChoice, maxTokens, reasoningTokens, reasoningEffort, temperature };
     return this.hashed
       .copy()
       .update(JSON.stringify([this.sender, this.modelId, system, parameters]))
@@ -122,13 +123,4 @@ export class RequestDigests {
   }
 }
 
-const jsonOfTools = new WeakMap<ModelRequest["tools"], string>();
-
-/** Memoized, because all calls of an agent pass the same array. */
-function toolsJson(tools: ModelRequest["tools"]): string {
-  const cached = jsonOfTools.get(tools);
-  if (cached !== undefined) return cached;
-  const json = JSON.stringify(tools);
-  jsonOfTools.set(tools, json);
-  return json;
-}
+const toolsJson = remembered((tools: ModelRequest["tools"]) => JSON.stringify(tools));

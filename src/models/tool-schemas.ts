@@ -3,6 +3,7 @@
 // against its original schema.
 import { isJsonObject, type JsonSchema, type JsonValue } from "../platform/json.js";
 import type { ModelRequest, ToolSpec } from "./model.js";
+import { remembered } from "./remembered.js";
 import { foldAlternatives } from "./tool-schemas/fold-alternatives.js";
 import { googleSchema } from "./tool-schemas/google-schema.js";
 import { acceptedNames, type Renamed, renameProperties, restoreNames } from "./tool-schemas/property-names.js";
@@ -26,16 +27,9 @@ export interface AdaptedTools {
   restore(tool: string, args: JsonValue): JsonValue;
 }
 
-/**
- * Returns a function that converts a request's tools for a provider. It caches the last tools, because all calls of a
- * run share them.
- */
+/** Returns a function that converts a request's tools for a provider, once for all calls of a run. */
 export function toolAdapter(dialect: SchemaDialect): (tools: ModelRequest["tools"]) => AdaptedTools {
-  let last: { readonly tools: ModelRequest["tools"]; readonly adapted: AdaptedTools } | undefined;
-  return (tools) => {
-    if (last?.tools !== tools) last = { tools, adapted: adaptTools(tools, dialect) };
-    return last.adapted;
-  };
+  return remembered((tools) => adaptTools(tools, dialect));
 }
 
 const CHANGES = {

@@ -8,6 +8,7 @@ import type { Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters, ToolCall } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { sentenceIn } from "../provider-errors.js";
+import { remembered } from "../remembered.js";
 import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
 import { sendableToolName, wellFormed } from "../tool-calls.js";
 import type { AdaptedTools } from "../tool-schemas.js";
@@ -48,7 +49,6 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   const limit = isReasoningModel(name) || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
   const parameters = new AdaptiveParameters(openaiRules(name, "chat"), limit);
   const writeBody = bodyWriter(name, parameters);
-  const toolFields = toolsWriter();
   return httpModel({
     id: `openai/${name}`,
     provider: PROVIDER,
@@ -57,9 +57,9 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
     parameters,
     url,
     headersOf: () => openaiHeaders(endpoint),
-    bodyOf: (request, tools, sent) => ({ ...writeBody(request, sent), ...toolFields.objectOf(tools, sent.toolChoice) }),
+    bodyOf: (request, tools, sent) => ({ ...writeBody(request, sent), ...toToolFields(tools, sent.toolChoice) }),
     streamFields: { stream: true, stream_options: { include_usage: true } },
-    bytesOf: toolFields.bytesOf,
+    bytesOf: toBytes,
     assembler: (onDelta) => new ChatAssembler(onDelta, MESSAGE_STATE_FIELDS),
     read: readReply,
   });
@@ -77,45 +77,21 @@ function bodyWriter(name: string, parameters: AdaptiveParameters) {
   });
 }
 
-/**
- * Writes the tool fields once, because all calls in a run share them and they make up a third of most requests. Fields
- * that were changed for a server are written each time.
- */
-function toolsWriter() {
-  let last:
-    | { tools: AdaptedTools; toolChoice: SentParameters["toolChoice"]; fields: ToolFields; bytes: Buffer }
-    | undefined;
-  return {
-    objectOf(tools: AdaptedTools, toolChoice: SentParameters["toolChoice"]): ToolFields {
-      if (last?.tools !== tools || last.toolChoice !== toolChoice) {
-        const fields = toToolFields(tools, toolChoice);
-        last = { tools, toolChoice, fields, bytes: jsonBytes(fields) };
-      }
-      return last.fields;
-    },
-    bytesOf(body: RequestBody): Buffer {
-      const { tools, tool_choice, ...others } = body;
-      const isShared = tools !== undefined && tools === last?.fields.tools && tool_choice === last.fields.tool_choice;
-      return isShared && last !== undefined ? joinObjects(jsonBytes(others), last.bytes) : jsonBytes(body);
-    },
-  };
+function toToolFields(adapted: AdaptedTools, toolChoice: SentParameters["toolChoice"]) {
+  return adapted.tools.length === 0 ? {} : { tools: toolsOf(adapted), tool_choice: toolChoice };
 }
 
-interface ToolFields {
-  readonly tools?: readonly object[];
-  readonly tool_choice?: SentParameters["toolChoice"];
+const toolsOf = remembered(({ tools }: AdaptedTools) =>
+  tools.map(({ name, description, parameters }) => ({ type: "function", function: { name, description, parameters } })),
+);
+
+/** Writes the tools once, because they make up a third of most requests. */
+function toBytes({ tools, ...others }: RequestBody): Buffer {
+  const bytes = jsonBytes(others);
+  return Array.isArray(tools) ? joinObjects(bytes, toolBytes(tools)) : bytes;
 }
 
-function toToolFields({ tools }: AdaptedTools, toolChoice: SentParameters["toolChoice"]): ToolFields {
-  if (tools.length === 0) return {};
-  return {
-    tools: tools.map(({ name, description, parameters }) => ({
-      type: "function",
-      function: { name, description, parameters },
-    })),
-    tool_choice: toolChoice,
-  };
-}
+const toolBytes = remembered((tools: readonly unknown[]) => jsonBytes({ tools }));
 
 /**
  * Omits empty replies, because several servers reject an empty assistant message. Merges the user messages around them,

@@ -46,17 +46,10 @@ class HttpError extends Error {
   }
 }
 
-/**
- * Returns the headers of a JSON request. They are created and validated once per model.
- *
- * @param extra the user's headers with lowercase names, which override others
- */
-export function jsonHeaders(
-  others: Readonly<Record<string, string>>,
-  extra: Readonly<Record<string, string>> = {},
-): Record<string, string> {
+/** Returns the headers of a JSON request. They are created and validated once per model. */
+export function jsonHeaders(others: Readonly<Record<string, string>>): Record<string, string> {
   const type = "application/json";
-  return { ...toHeaderRecord({ accept: type, "content-type": type, "user-agent": "art-e", ...others }), ...extra };
+  return toHeaderRecord({ accept: type, "content-type": type, "user-agent": "art-e", ...others });
 }
 
 /**
@@ -67,13 +60,10 @@ export function jsonBytes(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** Returns one JSON object with the fields of both. */
+/** Returns one JSON object with the fields of both, which are not empty. */
 export function joinObjects(first: Buffer, second: Buffer): Buffer {
-  const isEmpty = second.length === "{}".length;
-  return isEmpty ? first : Buffer.concat([first.subarray(0, -1), COMMA, second.subarray(1)]);
+  return Buffer.concat([first.subarray(0, -1), Buffer.from(","), second.subarray(1)]);
 }
-
-const COMMA = Buffer.from(",");
 
 /** Returns the reply to an SDK call. */
 export async function sdkReply(call: {
