@@ -37,12 +37,6 @@ type Asked = Pick<ModelRequest, "maxTokens" | "reasoningTokens" | "reasoningEffo
 
 type Adjusted = NonNullable<SentParameters["adjusted"]>[number];
 
-interface SentEffort {
-  /** A level, or a budget in tokens. */
-  readonly sent: string | number | null;
-  readonly adjusted?: Adjusted;
-}
-
 type Refusable = Adjusted["parameter"];
 
 /**
@@ -121,63 +115,51 @@ export function rulesFor({ provider, name }: ModelName, wireApi: "chat" | "respo
 
 /** Returns the parameters to send for a request, with the reason for each difference from it. */
 export function sentParameters(rules: ParameterRules, requested: Asked): SentParameters {
-  const { maxTokens: asksTokens, temperature: asksTemperature, hasTools } = requested;
-  const adjusted: NonNullable<SentParameters["adjusted"]>[number][] = [];
-  const { mostTokens, limitField } = rules;
-  const minimum = Math.max(rules.minTokens, asksTokens + reasoningRoom(rules, requested));
-  const maxTokens = Math.min(minimum, mostTokens?.tokens ?? minimum);
-  if (maxTokens !== asksTokens) {
-    const reason =
-      mostTokens !== undefined && maxTokens < minimum
-        ? mostTokens.reason
-        : reasoningRoom(rules, requested) > 0
-          ? "includes room for the model's reasoning, which counts as output"
-          : `the API requires at least ${rules.minTokens}`;
-    adjusted.push({ parameter: "maxTokens", asked: asksTokens, sent: maxTokens, reason });
-  }
-  if (limitField !== undefined) {
-    adjusted.push({ parameter: "maxTokens", asked: maxTokens, sent: maxTokens, reason: limitField.reason });
-  }
+  const { temperature = null, reasoningEffort } = requested;
+  const toolChoice = requested.hasTools ? requested.toolChoice : null;
+  const adjusted: Adjusted[] = [];
+  const adjust = (parameter: Refusable, asked: Adjusted["asked"], sent: Adjusted["sent"], reason: string) =>
+    adjusted.push({ parameter, asked, sent, reason });
+  const [maxTokens, whyTokens] = sentTokens(rules, requested);
+  if (maxTokens !== requested.maxTokens) adjust("maxTokens", requested.maxTokens, maxTokens, whyTokens);
+  if (rules.limitField !== undefined) adjust("maxTokens", maxTokens, maxTokens, rules.limitField.reason);
   const effort = sentEffort(rules, requested, maxTokens);
-  if (effort?.adjusted !== undefined) adjusted.push(effort.adjusted);
-  const isThinking = effort !== null && effort.sent !== null && effort.sent !== "none" && effort.sent !== 0;
+  // A budget is how the provider expresses an effort.
+  if (reasoningEffort !== undefined && effort !== reasoningEffort && typeof effort !== "number") {
+    adjust("reasoningEffort", reasoningEffort, effort, rules.effort.reason);
+  }
+  const isThinking = effort !== null && effort !== "none" && effort !== 0;
   const whileThinking = isThinking ? (rules.onlyWithoutEffort ?? null) : null;
-  let temperature = asksTemperature ?? null;
-  const noTemperature = rules.noTemperature ?? whileThinking;
-  if (temperature !== null && noTemperature !== null) {
-    adjusted.push({ parameter: "temperature", asked: temperature, sent: null, reason: noTemperature });
-    temperature = null;
-  }
-  let toolChoice = hasTools ? requested.toolChoice : null;
-  const noForcedTools = rules.noForcedTools ?? whileThinking;
-  if (toolChoice === "required" && noForcedTools !== null) {
-    adjusted.push({ parameter: "toolChoice", asked: toolChoice, sent: "auto", reason: noForcedTools });
-    toolChoice = "auto";
-  }
+  const noTemperature = temperature === null ? null : (rules.noTemperature ?? whileThinking);
+  if (noTemperature !== null) adjust("temperature", temperature ?? 0, null, noTemperature);
+  const noForcedTools = toolChoice === "required" ? (rules.noForcedTools ?? whileThinking) : null;
+  if (noForcedTools !== null) adjust("toolChoice", "required", "auto", noForcedTools);
   return {
     maxTokens,
-    temperature,
-    toolChoice,
-    ...(effort === null ? {} : { reasoningEffort: effort.sent }),
+    temperature: noTemperature === null ? temperature : null,
+    toolChoice: noForcedTools === null ? toolChoice : "auto",
+    ...(reasoningEffort === undefined ? {} : { reasoningEffort: effort }),
     ...(adjusted.length === 0 ? {} : { adjusted }),
   };
 }
 
-/**
- * Returns null if no effort was requested. Converting an effort to a budget does not count as an adjustment, because a
- * budget is how the provider expresses an effort.
- */
-function sentEffort(rules: ParameterRules, requested: Asked, maxTokens: number): SentEffort | null {
+/** Returns the token limit to send, and why it differs from the requested one. */
+function sentTokens(rules: ParameterRules, requested: Asked): [tokens: number, reason: string] {
+  const room = reasoningRoom(rules, requested);
+  const wanted = Math.max(rules.minTokens, requested.maxTokens + room);
+  const { mostTokens } = rules;
+  if (mostTokens !== undefined && mostTokens.tokens < wanted) return [mostTokens.tokens, mostTokens.reason];
+  if (room === 0) return [wanted, `the API requires at least ${rules.minTokens}`];
+  return [wanted, "includes room for the model's reasoning, which counts as output"];
+}
+
+/** Returns a level or a budget in tokens, or null if no effort is requested or accepted. */
+function sentEffort(rules: ParameterRules, requested: Asked, maxTokens: number): string | number | null {
   const { reasoningEffort: effort, reasoningTokens } = requested;
   if (effort === undefined) return null;
   // Thinking must leave room for an answer.
   const room = reasoningTokens ?? Math.max(1, maxTokens - requested.maxTokens);
-  const accepted = acceptedEffort(rules.effort, effort, Math.min(room, maxTokens - 1), reasoningTokens);
-  if (typeof accepted === "number" || accepted === effort) return { sent: accepted };
-  return {
-    sent: accepted,
-    adjusted: { parameter: "reasoningEffort", asked: effort, sent: accepted, reason: rules.effort.reason },
-  };
+  return acceptedEffort(rules.effort, effort, Math.min(room, maxTokens - 1), reasoningTokens);
 }
 
 export function sentOf(rules: ParameterRules, request: ModelRequest): SentParameters {
