@@ -5,13 +5,10 @@ import type { TaskId } from "../tasks/question.js";
 import type { ReasoningEffort } from "./reasoning-effort.js";
 import { type Billed, billedSchema, sumBilled, type Usage, usageSchema } from "./usage.js";
 
-interface ForcedToolCall {
-  readonly system: string;
+type ForcedToolCall = Pick<ModelRequest, "system" | "maxTokens" | "temperature"> & {
   readonly content: string;
   readonly tool: ToolSpec;
-  readonly maxTokens: number;
-  readonly temperature?: number;
-}
+};
 
 /** The parts of a reply that can contain the arguments of a forced call. */
 export type ForcedReply = Pick<Completion, "toolCalls"> & Partial<Pick<Completion, "content">>;

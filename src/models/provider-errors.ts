@@ -49,8 +49,9 @@ const httpErrorSchema = z.object({
  * the cause, because it might contain a key. Any other error is a bug in this program and is returned unchanged.
  */
 export function toModelError(error: unknown, secrets: readonly string[]): unknown {
-  const ours = modelErrorIn(error);
-  if (ours !== null) return ours.with({ message: scrub(ours.message, secrets) });
+  // Our own fetch threw it, and an SDK might have wrapped it.
+  const ours = causesOf(error).find((at) => at instanceof ModelError);
+  if (ours !== undefined) return ours.with({ message: scrub(ours.message, secrets) });
   const http = httpErrorSchema.safeParse(error);
   if (http.success) {
     const { status, headers, error: body } = http.data;
@@ -65,11 +66,6 @@ export function toModelError(error: unknown, secrets: readonly string[]): unknow
     return new ModelError("protocol", message, { retryable: true });
   }
   return networkError(error, secrets) ?? error;
-}
-
-/** Finds a ModelError that our own fetch threw, even if an SDK has wrapped it. */
-function modelErrorIn(error: unknown): ModelError | null {
-  return causesOf(error).find((at) => at instanceof ModelError) ?? null;
 }
 
 /** Returns an error and its causes, up to five levels. */
@@ -111,7 +107,7 @@ export function providerError({ status, message, body = null, headers }: Provide
     quotas: valuesOf(fields, ["quotaId", "quotaValue"]),
   });
   const isLimited = failure.kind === "rate_limit";
-  const askedWait = waitOf(fields, headers, isLimited) ?? waitInWords(sentence);
+  const askedWait = waitOf(fields, headers, isLimited) ?? durationMs(WAIT.exec(sentence)?.[1] ?? "");
   // A daily or monthly limit outlasts all retries.
   const isLongLimit = isLimited && askedWait === null && LONG_LIMIT.test(sentence);
   const { kind, consequence } = isLongLimit ? classOf("unavailable") : failure;
@@ -147,12 +143,8 @@ function proxyError(): ModelError {
 
 const LONG_LIMIT = /\b(?:per|a) (?:day|month)\b|\/ ?(?:day|month)\b|\b(?:daily|weekly|monthly)\b|-per-day\b/i;
 
+/** A wait in a message such as "Please retry after 26 seconds". */
 const WAIT = /(?:(?:try again|retry|retrying) (?:in|after)|please wait(?: for)?) (.*)/is;
-
-/** Returns the wait in milliseconds in messages like "Please retry after 26 seconds", or null if there is none. */
-function waitInWords(message: string): number | null {
-  return durationMs(WAIT.exec(message)?.[1] ?? "");
-}
 
 const WEB_PAGE_SENT = "the server returned a web page";
 

@@ -38,17 +38,14 @@ const BUDGETS: Readonly<Record<ReasoningEffort, number>> = {
 
 const ANY_BUDGET = { least: 1_024, most: Number.POSITIVE_INFINITY };
 
-const ALL_LEVELS: EffortRules = {
+/** For models of other makers, whose servers say in an error what they accept. */
+export const ALL_LEVELS: EffortRules = {
   forms: ["level"],
   levels: REASONING_EFFORTS,
   budgets: ANY_BUDGET,
   off: "none",
   reason: "the server rejects it",
 };
-
-export function openaiEffort(): EffortRules {
-  return ALL_LEVELS;
-}
 
 /** Claude 4.6 and later. Older models reject adaptive thinking, and 4.7 and later reject a budget. */
 const CLAUDE_ADAPTIVE = /^claude-(fable|mythos|[a-z]+-(4-([6-9]|\d\d)(?!\d)|[5-9]|\d\d))/;

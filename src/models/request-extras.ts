@@ -195,10 +195,7 @@ function secretIn(name: string, value: JsonValue, isSecret = isSecretName(name))
 /** Returns the extras in the form that a run records. Empty properties are omitted. */
 export function recordedExtras({ header = {}, body = {} }: GivenExtras): RequestExtras {
   const recorded = Object.entries(header).map(([name, value]) => [name, isPublic(name, value) ? value : NOT_RECORDED]);
-  return {
-    ...(recorded.length === 0 ? {} : { extraHeaders: Object.fromEntries(recorded) }),
-    ...(Object.keys(body).length === 0 ? {} : { extraBody: body }),
-  };
+  return presentExtras(Object.fromEntries(recorded), body);
 }
 
 /**
@@ -214,23 +211,17 @@ function isPublic(name: string, value: string): boolean {
 /** Returns a stored run's extras, with the current extras taking precedence. */
 export function changedExtras(stored: RequestExtras, changes: GivenExtras): RequestExtras {
   const { extraHeaders = {}, extraBody } = recordedExtras(changes);
-  const names = new Set(Object.keys(extraHeaders).map((name) => name.toLowerCase()));
-  const storedHeaders = Object.entries(stored.extraHeaders ?? {}).filter(([name]) => !names.has(name.toLowerCase()));
-  const headers = Object.fromEntries(
-    // Uses the order of the stored run, so that equal extras are equal as JSON.
-    [...storedHeaders, ...Object.entries(extraHeaders)].sort(byOrderOf(Object.keys(stored.extraHeaders ?? {}))),
-  );
-  const body = { ...stored.extraBody, ...extraBody };
-  return {
-    ...(Object.keys(headers).length === 0 ? {} : { extraHeaders: headers }),
-    ...(Object.keys(body).length === 0 ? {} : { extraBody: body }),
-  };
+  const headers = [...Object.entries(stored.extraHeaders ?? {}), ...Object.entries(extraHeaders)];
+  // A changed header keeps its place, so that equal extras are equal as JSON.
+  const byName = new Map(headers.map((header) => [header[0].toLowerCase(), header]));
+  return presentExtras(Object.fromEntries(byName.values()), { ...stored.extraBody, ...extraBody });
 }
 
-function byOrderOf(names: readonly string[]) {
-  const order = new Map(names.map((name, i) => [name.toLowerCase(), i]));
-  const rank = (name: string) => order.get(name.toLowerCase()) ?? names.length;
-  return ([a]: [string, string], [b]: [string, string]) => rank(a) - rank(b);
+function presentExtras(extraHeaders: Readonly<Record<string, string>>, extraBody: JsonObject): RequestExtras {
+  return {
+    ...(Object.keys(extraHeaders).length === 0 ? {} : { extraHeaders }),
+    ...(Object.keys(extraBody).length === 0 ? {} : { extraBody }),
+  };
 }
 
 /**
@@ -277,13 +268,10 @@ export function openExtras(
     if (!HEADER_VALUE.test(expanded)) throw unusableValue(`--${prefix}header ${name}`);
     return [lower, expanded];
   });
-  const expandJson = (value: JsonValue, name: string): JsonValue => {
-    if (typeof value === "string") return expand(value, "body", name);
-    if (Array.isArray(value)) return value.map((item) => expandJson(item, name));
-    if (!isJsonObject(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, expandJson(inner, name)]));
-  };
-  const body = Object.entries(recorded.extraBody ?? {}).map(([name, value]) => [name, expandJson(value, name)]);
+  const body = Object.entries(recorded.extraBody ?? {}).map(([name, value]) => [
+    name,
+    JSON.parse(JSON.stringify(value), (_, inner) => (typeof inner === "string" ? expand(inner, "body", name) : inner)),
+  ]);
   return {
     headers: Object.fromEntries(headers),
     body: Object.fromEntries(body),

@@ -2,11 +2,11 @@
 import { type Completion, ModelError, type ModelRequest, type SentParameters } from "./model.js";
 import { isReasoningModel, type ModelName } from "./model-names.js";
 import {
+  ALL_LEVELS,
   acceptedEffort,
   anthropicEffort,
   type EffortRules,
   googleEffort,
-  openaiEffort,
   roomFor,
   rulesAfterRefusal,
 } from "./reasoning-effort.js";
@@ -102,7 +102,7 @@ export function openaiRules(name: string, wireApi: "chat" | "responses"): Parame
       GEMINI_THINKING.test(bare) ||
       CLAUDE_THINKING.test(claudeName(name)),
     minTokens: wireApi === "responses" ? 16 : 1,
-    effort: openaiEffort(),
+    effort: ALL_LEVELS,
   };
 }
 

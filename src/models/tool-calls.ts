@@ -4,7 +4,6 @@ import {
   isJsonObject,
   isShallow,
   type JsonObject,
-  type JsonValue,
   jsonObjectSchema,
   jsonValueSchema,
   parseJsonOrNull,
@@ -16,24 +15,13 @@ import type { Message, ToolCall } from "./model.js";
  * arguments.
  */
 export function readArguments(raw: unknown): Pick<ToolCall, "arguments" | "invalid"> {
-  if (raw === undefined || raw === null) return { arguments: {} };
-  if (typeof raw !== "string") {
-    if (!isShallow(raw)) return { arguments: {}, invalid: "[nested too deeply]" };
-    const value = jsonValueSchema.safeParse(raw);
-    return value.success && isJsonObject(value.data)
-      ? { arguments: value.data }
-      : { arguments: {}, invalid: JSON.stringify(raw) ?? String(raw) };
-  }
-  if (raw.trim() === "") return { arguments: {} };
-  try {
-    // JSON.parse only returns valid JSON values, so a schema check is unnecessary.
-    const decoded = JSON.parse(raw) as JsonValue;
-    // Some servers encode the text twice.
-    const value = typeof decoded === "string" ? (parseJsonOrNull(decoded) as JsonValue) : decoded;
-    return isJsonObject(value) && isShallow(value) ? { arguments: value } : { arguments: {}, invalid: raw };
-  } catch {
-    return { arguments: {}, invalid: raw };
-  }
+  if (raw === undefined || raw === null || (typeof raw === "string" && raw.trim() === "")) return { arguments: {} };
+  if (!isShallow(raw)) return { arguments: {}, invalid: "[nested too deeply]" };
+  const decoded = typeof raw === "string" ? parseJsonOrNull(raw) : raw;
+  // Some servers encode the text twice.
+  const value = jsonValueSchema.safeParse(typeof decoded === "string" ? parseJsonOrNull(decoded) : decoded).data;
+  if (isJsonObject(value)) return { arguments: value };
+  return { arguments: {}, invalid: typeof raw === "string" ? raw : (JSON.stringify(raw) ?? String(raw)) };
 }
 
 /**

@@ -2,8 +2,7 @@
 // servers, and a single rejected schema makes every call by the agent fail. The tool itself validates its arguments
 // against its original schema.
 import { isJsonObject, type JsonSchema, type JsonValue } from "../platform/json.js";
-import type { ModelRequest, ToolSpec } from "./model.js";
-import { remembered } from "./remembered.js";
+import type { ToolSpec } from "./model.js";
 import { foldAlternatives } from "./tool-schemas/fold-alternatives.js";
 import { googleSchema } from "./tool-schemas/google-schema.js";
 import { acceptedNames, type Renamed, renameProperties, restoreNames } from "./tool-schemas/property-names.js";
@@ -25,11 +24,6 @@ export interface AdaptedTools {
   readonly notes: readonly string[];
   /** Restores the tool's own parameter names in a call's arguments. */
   restore(tool: string, args: JsonValue): JsonValue;
-}
-
-/** Returns a function that converts a request's tools for a provider, once for all calls of a run. */
-export function toolAdapter(dialect: SchemaDialect): (tools: ModelRequest["tools"]) => AdaptedTools {
-  return remembered((tools) => adaptTools(tools, dialect));
 }
 
 const CHANGES = {

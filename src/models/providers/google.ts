@@ -1,7 +1,7 @@
 // Speaks Gemini's generateContent API.
 import { FunctionCallingMode } from "@google/generative-ai";
 import { z } from "zod";
-import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
+import { isShallow, type JsonObject, type JsonValue, jsonObjectSchema, parseJsonOrNull } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { type Endpoint, urlBelow } from "../endpoint.js";
 import type { Message, Model, ModelRequest, SentParameters, ToolCall, ToolMessage } from "../model.js";
@@ -130,11 +130,8 @@ function functionResponse(message: ToolMessage, theirIds: ReadonlySet<string>): 
 }
 
 function asJson(text: string): JsonValue {
-  try {
-    return jsonValueSchema.parse(JSON.parse(text));
-  } catch {
-    return text;
-  }
+  const value = parseJsonOrNull(text);
+  return value !== null && isShallow(value) ? value : text;
 }
 
 /** The reply's unchanged parts, and the IDs assigned to its function calls in order. */

@@ -13,10 +13,11 @@ import {
   type SentParameters,
   type ToolCall,
 } from "../model.js";
+import { remembered } from "../remembered.js";
 import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import type { AdaptiveParameters } from "../request-parameters.js";
 import { type ReceivedCall, toToolCalls } from "../tool-calls.js";
-import { type AdaptedTools, type SchemaDialect, toolAdapter } from "../tool-schemas.js";
+import { type AdaptedTools, adaptTools, type SchemaDialect } from "../tool-schemas.js";
 import { jsonBytes, jsonHeaders, sdkReply, timeoutError } from "../wire/http-sender.js";
 import type { RequestBody } from "../wire/omissions.js";
 import { type OnDelta, postForReply, type ReplyAssembler, type Send } from "../wire/stream-reply.js";
@@ -62,7 +63,7 @@ interface WireFormat {
 export function httpModel(format: WireFormat): Model {
   const { id, endpoint, parameters, url, streamUrl = url, streamFields, sdkPost, bytesOf = jsonBytes } = format;
   const { timeoutMs, extras = NO_EXTRAS } = endpoint;
-  const adapt = toolAdapter(format.dialect);
+  const adapt = remembered((tools: ModelRequest["tools"]) => adaptTools(tools, format.dialect));
   const secrets = secretsOf(endpoint);
   const addHeaders = withExtraHeaders(endpoint);
 

@@ -5,7 +5,7 @@ import { presentProperties } from "../../platform/optional-values.js";
 import { chatUrl, type Endpoint, isOpenaiServer, openaiHeaders } from "../endpoint.js";
 import { brokeOff } from "../finish-reasons.js";
 import type { Reply } from "../http-attempt.js";
-import type { Message, Model, ModelRequest, SentParameters, ToolCall } from "../model.js";
+import type { Message, Model, SentParameters, ToolCall } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { sentenceIn } from "../provider-errors.js";
 import { remembered } from "../remembered.js";
@@ -48,7 +48,6 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   // OpenAI accepts the newer name for all models. Most other servers support only the older one.
   const limit = isReasoningModel(name) || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
   const parameters = new AdaptiveParameters(openaiRules(name, "chat"), limit);
-  const writeBody = bodyWriter(name, parameters);
   return httpModel({
     id: `openai/${name}`,
     provider: PROVIDER,
@@ -57,23 +56,19 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
     parameters,
     url,
     headersOf: () => openaiHeaders(endpoint),
-    bodyOf: (request, tools, sent) => ({ ...writeBody(request, sent), ...toToolFields(tools, sent.toolChoice) }),
+    bodyOf: ({ system, messages }, tools, { maxTokens, temperature, reasoningEffort = null, toolChoice }) => ({
+      model: name,
+      messages: toMessages(system, messages),
+      // Some gateways stream by default.
+      stream: false,
+      [parameters.limitName]: maxTokens,
+      ...presentProperties({ temperature, reasoning_effort: reasoningEffort }),
+      ...toToolFields(tools, toolChoice),
+    }),
     streamFields: { stream: true, stream_options: { include_usage: true } },
     bytesOf: toBytes,
     assembler: (onDelta) => new ChatAssembler(onDelta, MESSAGE_STATE_FIELDS),
     read: readReply,
-  });
-}
-
-/** Writes all fields except the tools. */
-function bodyWriter(name: string, parameters: AdaptiveParameters) {
-  return ({ system, messages }: ModelRequest, { maxTokens, temperature, reasoningEffort = null }: SentParameters) => ({
-    model: name,
-    messages: toMessages(system, messages),
-    // Some gateways stream by default.
-    stream: false,
-    [parameters.limitName]: maxTokens,
-    ...presentProperties({ temperature, reasoning_effort: reasoningEffort }),
   });
 }
 

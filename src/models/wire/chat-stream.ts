@@ -74,8 +74,6 @@ export class ChatAssembler implements ReplyAssembler {
   private readonly head: Fields = {};
   private readonly message: Fields = {};
   private readonly choice: Fields = {};
-  private content = "";
-  private refusal = "";
   private hasEmptyReason = false;
   private readonly calls: Call[] = [];
   private readonly callAt = new Map<number, Call>();
@@ -99,17 +97,11 @@ export class ChatAssembler implements ReplyAssembler {
     if (choice === undefined) return false;
     this.hasEmptyReason ||= choice.finish_reason === "";
     Object.assign(this.choice, pickFields(choice, ["finish_reason", "error"]));
-    const isFirst = this.content === "" && this.calls.length === 0;
+    const isFirst = this.message.content === undefined && this.calls.length === 0;
     const part = choice.delta ?? (isFirst ? choice.message : undefined);
     if (part === undefined) return false;
-    const { content, refusal, tool_calls, ...others } = part;
-    this.keepFields(others);
-    if (content) {
-      this.content += content;
-      this.onDelta({ type: "text", text: content });
-    }
-    this.refusal += refusal;
-    for (const call of tool_calls) this.addCall(call);
+    this.keepFields(part);
+    for (const call of part.tool_calls) this.addCall(call);
     return false;
   }
 
@@ -120,21 +112,17 @@ export class ChatAssembler implements ReplyAssembler {
       id,
       function: { name, arguments: args },
     }));
-    const message = {
-      ...this.message,
-      content: this.content,
-      ...(this.refusal === "" ? {} : { refusal: this.refusal }),
-      ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    };
+    const message = { content: "", ...this.message, ...(calls.length === 0 ? {} : { tool_calls: calls }) };
     return { ...this.head, choices: [{ ...this.choice, message }] };
   }
 
   private keepFields(delta: Fields): void {
-    const extraFields = pickFields(delta, this.fields);
-    for (const [name, value] of Object.entries(extraFields)) this.message[name] = joined(this.message[name], value);
+    const part = pickFields(delta, ["content", "refusal", ...this.fields]);
+    for (const [name, value] of Object.entries(part)) this.message[name] = joined(this.message[name], value);
     // Servers that send both fields repeat the text.
-    const reasoning = extraFields.reasoning_content ?? extraFields.reasoning;
+    const reasoning = part.reasoning_content ?? part.reasoning;
     if (typeof reasoning === "string") this.onDelta({ type: "reasoning", text: reasoning });
+    if (typeof part.content === "string") this.onDelta({ type: "text", text: part.content });
   }
 
   private addCall(part: CallPart): void {
