@@ -4,9 +4,8 @@ import { UserError } from "../platform/errors.js";
 import { parseHttpUrl } from "../platform/http.js";
 import { trimEndOf } from "../platform/trim-end.js";
 import type { ModelError } from "./model.js";
-import { providerError, sentenceIn } from "./provider-errors.js";
+import { codesIn, providerError, sentenceIn } from "./provider-errors.js";
 import { hasOwnKey, NO_EXTRAS, type SentExtras } from "./request-extras.js";
-import { textSchema } from "./wire/reply-fields.js";
 
 export interface Endpoint {
   readonly apiKey: string;
@@ -66,14 +65,6 @@ export function isOpenaiServer(baseUrl: string | null): boolean {
   return baseUrl === null || new URL(baseUrl).hostname === "api.openai.com";
 }
 
-const failureSchema = z
-  .object({
-    code: z.coerce.number().int().min(400).max(599).nullable().catch(null),
-    type: textSchema,
-    status: textSchema,
-  })
-  .catch({ code: null, type: "", status: "" });
-
 /** Fields of successful replies, one or more per wire format. */
 const REPLY_FIELDS = ["choices", "content", "output", "output_text", "candidates", "promptFeedback"];
 
@@ -90,9 +81,10 @@ export function failureInReply(reply: unknown): ModelError | null {
   const isReply = REPLY_FIELDS.some((field) => fields[field] != null);
   const sentence = isReply && fields.error == null ? null : sentenceIn(reply);
   if (sentence === null) return null;
-  const { code, type, status } = failureSchema.parse(typeof fields.error === "object" ? fields.error : fields);
-  const isInvalid = /invalid|bad_?request|unsupported/i.test(`${type} ${status}`) || isDeclinedResponse(reply);
-  return providerError({ status: code ?? (isInvalid ? 400 : 500), message: sentence, body: reply });
+  const codes = codesIn(fields.error ?? fields);
+  const status = codes.map(Number).find((code) => code >= 400 && code < 600);
+  const isInvalid = codes.some((code) => /invalid|bad_?request|unsupported/.test(code)) || isDeclinedResponse(reply);
+  return providerError({ status: status ?? (isInvalid ? 400 : 500), message: sentence, body: reply });
 }
 
 /** Returns whether a failed reply of the Responses API has another code than that of a fault of the server. */

@@ -93,6 +93,11 @@ const CODES = ["code", "type", "status", "status_code", "reason"];
 const valuesOf = (fields: readonly Field[], names: readonly string[]) =>
   fields.flatMap(([name, value]) => (names.includes(name) && typeof value !== "object" ? [String(value)] : []));
 
+/** Returns the lowercase codes, types, statuses and reasons in an error body. */
+export function codesIn(body: unknown): string[] {
+  return valuesOf(fieldsIn(body), CODES).map((code) => code.toLowerCase());
+}
+
 /** Returns the error for an HTTP status, or for an equivalent code in a 200 reply. */
 export function providerError({ status, message, body = null, headers }: ProviderError): ModelError {
   const fields = fieldsIn(body);
@@ -101,7 +106,7 @@ export function providerError({ status, message, body = null, headers }: Provide
   const failure = classifyFailure({
     status,
     message: sentence,
-    codes: valuesOf(fields, CODES).map((code) => code.toLowerCase()),
+    codes: codesIn(body),
     isDeclined: fields.some(([name, value]) => name === "reasons" && Array.isArray(value) && value.length > 0),
     isWebPage: message.startsWith(WEB_PAGE_SENT),
     quotas: valuesOf(fields, ["quotaId", "quotaValue"]),

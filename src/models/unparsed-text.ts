@@ -5,16 +5,17 @@
 // The formats follow vLLM's reasoning and tool parsers (https://docs.vllm.ai/en/latest/features/tool_calling.html) and
 // the harmony format (https://cookbook.openai.com/articles/openai-harmony).
 import { isJsonObject, type JsonValue, jsonObjectsIn, parseJsonOrNull, parsePythonOrNull } from "../platform/json.js";
+import { compact } from "../platform/optional-values.js";
 import type { Completion, Model, ModelRequest, ReplyDelta, ToolCall, ToolSpec } from "./model.js";
 import { readArguments, withUniqueIds } from "./tool-calls.js";
 
 type UnidentifiedCall = Omit<ToolCall, "id">;
 
-type FoundCalls =
-  | { readonly kind: "none" }
-  /** A call in an unknown form or to an unknown tool. */
-  | { readonly kind: "unreadable" }
-  | { readonly kind: "calls"; readonly calls: readonly UnidentifiedCall[]; readonly text: string };
+/** The calls in a text, and the text before them. `calls` is empty if they are in an unknown form or to unknown tools. */
+interface FoundCalls {
+  readonly calls: readonly UnidentifiedCall[];
+  readonly text: string;
+}
 
 type Tools = ReadonlyMap<string, ToolSpec>;
 
@@ -77,28 +78,19 @@ export function separateReply(reply: Completion, request: Pick<ModelRequest, "to
   const namesTool = () => request.tools.some(({ name }) => reply.content.includes(name));
   if (!MARKERS.test(reply.content) && !namesTool()) return reply;
   const { text, reasoning } = separateReasoning(reply.content);
-  const textCalls = reply.toolCalls.length > 0 || request.tools.length === 0 ? NO_CALLS : readCalls(text, request);
-  if (reasoning === "" && textCalls.kind === "none") return reply;
+  const found = reply.toolCalls.length > 0 || request.tools.length === 0 ? null : readCalls(text, request);
+  if (reasoning === "" && found === null) return reply;
   const separated: Completion = {
     ...reply,
     content: text,
     ...(reasoning === "" ? {} : { reasoning: [reply.reasoning, reasoning].filter(Boolean).join("\n\n") }),
-    unparsed: [
-      ...(reasoning === "" ? [] : (["reasoning"] as const)),
-      ...(textCalls.kind === "none" ? [] : (["tool_call"] as const)),
-    ],
+    unparsed: compact([reasoning !== "" && "reasoning", found !== null && "tool_call"]),
   };
-  switch (textCalls.kind) {
-    case "none":
-      return separated;
-    case "unreadable":
-      return { ...separated, finishReason: "broken_call" };
-    case "calls": {
-      const calls = textCalls.calls.map((call) => ({ id: "", ...call }));
-      const toolCalls = withUniqueIds(calls, request.messages);
-      return { ...separated, content: textCalls.text, toolCalls, finishReason: "tool_calls" };
-    }
-  }
+  if (found === null) return separated;
+  if (found.calls.length === 0) return { ...separated, finishReason: "broken_call" };
+  const calls = found.calls.map((call) => ({ id: "", ...call }));
+  const toolCalls = withUniqueIds(calls, request.messages);
+  return { ...separated, content: found.text, toolCalls, finishReason: "tool_calls" };
 }
 
 const MARKERS_ANYWHERE = /<[|/｜\w:]|\[(?:TOOL_CALLS|\/?THINK)\]|◁\/?think▷|default_api\./;
@@ -149,7 +141,8 @@ export function separateReasoning(content: string): { text: string; reasoning: s
   const end = isOpen ? rest.search(FIRST_CALL) : 0;
   const cut = end === -1 ? rest.length : end;
   reasoning.push(rest.slice(0, cut));
-  const text = unwrapped(answer + rest.slice(cut));
+  const whole = answer + rest.slice(cut);
+  const text = ANSWER.exec(whole)?.[2]?.trim() ?? whole;
   const thoughts = reasoning.map((thought) => thought.trim()).filter((thought) => thought !== "");
   return { text: text === content ? content : text.trim(), reasoning: thoughts.join("\n\n") };
 }
@@ -159,16 +152,7 @@ const GRANITE = /^\s*here(?: is|'s) my thought process:?([\s\S]*?)here(?: is|'s)
 
 /** Tags of Hunyuan, ERNIE, Cohere and Sky-T1 around the answer after the reasoning. */
 const ANSWER =
-  /^\s*(?:<answer>([\s\S]*?)(?:<\/answer>|$)|<response>([\s\S]*?)(?:<\/response>|$)|<\|START_RESPONSE\|>([\s\S]*?)(?:<\|END_RESPONSE\|>|$)|<\|begin_of_solution\|>([\s\S]*?)(?:<\|end_of_solution\|>|$))\s*$/;
-
-function unwrapped(text: string): string {
-  return (
-    ANSWER.exec(text)
-      ?.slice(1)
-      .find((part) => part !== undefined)
-      ?.trim() ?? text
-  );
-}
+  /^\s*(?:<(answer|response)>|<\|(?:START_RESPONSE|begin_of_solution)\|>)([\s\S]*?)(?:<\/\1>|<\|(?:END_RESPONSE|end_of_solution)\|>|$)\s*$/;
 
 /** `to=` can precede or follow the channel name. */
 const HARMONY =
@@ -207,8 +191,6 @@ function namedFunction(tool: string, body: string): string {
   return `<function=${withoutNamespace(tool)}>${body}</function>`;
 }
 
-const NO_CALLS: FoundCalls = { kind: "none" };
-
 /** Longer than any real call. Bounds the time spent on unclosed tags. */
 const MAX_CALL_CHARS = 50_000;
 
@@ -221,19 +203,19 @@ const CALL_MARK =
  * known tool might be an answer that mentions a call, so it is not executed. The model is told once that its call could
  * not be read, and the same again counts as its answer.
  */
-function readCalls(text: string, { tools, messages }: Pick<ModelRequest, "tools" | "messages">): FoundCalls {
-  if (text.length > MAX_CALL_CHARS) return NO_CALLS;
+function readCalls(text: string, { tools, messages }: Pick<ModelRequest, "tools" | "messages">): FoundCalls | null {
+  if (text.length > MAX_CALL_CHARS) return null;
   const byName: Tools = new Map(tools.map((tool) => [tool.name, tool]));
   const [, bare = text] = /^\s*```(?:json|tool_call)?\s*\n([\s\S]*?)```\s*$/.exec(text) ?? [];
   const json = parseJsonOrNull(bare.trim());
   const only = readObjects(Array.isArray(json) ? json : [json], byName) ?? readPythonCalls(bare, byName);
-  if (only !== null) return { kind: "calls", calls: only, text: "" };
+  if (only !== null) return { calls: only, text: "" };
   const start = text.search(CALL_MARK);
   const marked = start === -1 ? null : readMarkedCalls(text.slice(start), byName);
-  if (marked !== null) return { kind: "calls", calls: marked, text: text.slice(0, start).trim() };
+  if (marked !== null) return { calls: marked, text: text.slice(0, start).trim() };
   const last = messages.findLast(({ role }) => role === "assistant");
   const wasTold = last?.role === "assistant" && last.toolCalls.length === 0 && seemsCall(last.content, tools);
-  return seemsCall(text, tools) && !wasTold ? { kind: "unreadable" } : NO_CALLS;
+  return seemsCall(text, tools) && !wasTold ? { calls: [], text } : null;
 }
 
 function seemsCall(text: string, tools: readonly ToolSpec[]): boolean {

@@ -30,16 +30,13 @@ export function foldAlternatives(
   );
   const sets = options.flat().map((option) => requiredBy(option).join(" and "));
   // The target of a top-level `$ref` might use other definitions.
-  const keywords = Object.entries({ ...definitionsOf(parameters), ...whole }).filter(
+  const { $defs, definitions } = parameters;
+  const keywords = Object.entries({ ...definedProperties({ $defs, definitions }), ...whole }).filter(
     ([key]) => key !== "$ref" && !REFUSED_AT_TOP.includes(key),
   );
   const schema = { ...Object.fromEntries(keywords), properties, ...(required.length === 0 ? {} : { required }) };
   const distinct = [...new Set(sets.filter((set) => set !== ""))];
   return { schema, hint: distinct.length < 2 ? "" : `Give ${distinct.join(", or ")}.` };
-}
-
-function definitionsOf({ $defs, definitions }: JsonSchema): JsonSchema {
-  return definedProperties({ $defs, definitions });
 }
 
 function mergeProperties(schemas: readonly JsonSchema[]): Record<string, JsonValue> {
