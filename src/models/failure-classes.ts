@@ -87,7 +87,7 @@ const KEY = about(
 
 const MODEL = [
   "\\b(?:models?|deployment)\\b.{0,80}?\\b(?:(?:not|isn't|aren't) (?:found|available|allowed|enabled|supported|deployed|loaded|accessible|a valid)|(?:doesn't|does not|do not|not) exist|(?:cannot|could not) be found|unavailable (?:in|on|for|with)|(?:id|identifier|name) is invalid|decommissioned|deprecated|retired|discontinued|removed|no longer|sunset|shut ?down|end of life|not a (?:valid|chat|supported)|only (?:supported|available) (?:in|on|through|via) (?:the )?\\/?(?:v1|responses|chat))\\b",
-  "\\b(?:unknown|invalid|unsupported|unavailable|unrecogni[sz]ed|no such|not a valid|(?:doesn't|does not) exist|(?:cannot|could not|can't|unable to) (?:find|access)|no access to|(?:not|don't) (?:have|been granted|allowed to|authorized to)(?: use)?(?: access)?(?: to)?)(?: (?:the|this|any))? models?\\b",
+  "\\b(?:unknown|invalid|unsupported|unavailable|unrecogni[sz]ed|no such|not a valid|(?:doesn't|does not) (?:exist|support)|(?:cannot|could not|can't|unable to) (?:find|access)|no access to|(?:not|don't) (?:have|been granted|allowed to|authorized to)(?: use)?(?: access)?(?: to)?)(?: (?:the|this|any))? models?\\b",
   "\\bno models? (?:loaded|with|named|found)|no healthy deployments|llm provider not provided|does not work with the specified model",
 ];
 
@@ -278,7 +278,7 @@ export function classifyFailure(failure: ProviderFailure): FailureClass {
 /** Returns the class of the first sentence that has one: "Your request was flagged. Your account may be suspended." */
 function classByWords(status: number, message: string): FailureClass | undefined {
   // Some messages are only a code: PROHIBITED_CONTENT.
-  const words = message.replace(/(?<=[A-Z])_(?=[A-Z])/g, " ");
+  const words = message.replace(/(?<=[A-Z])_(?=[A-Z])/g, " ").replaceAll("’", "'");
   // A rate limit can be worded like an empty account, so its entire message counts.
   const sentences = status === 429 ? [] : words.split(/(?<=[.!?])\s+/);
   for (const sentence of [...sentences, words]) {

@@ -290,7 +290,7 @@ const PARAMETER_NAMES: Readonly<Record<Refusable, RegExp>> = {
 
 /** Matches errors about an unsupported parameter. Values out of range are for the user to correct. */
 const UNSUPPORTED =
-  /unsupported|not support|n't support|only .* (is|are) (supported|allowed)|may (only|not) be|cannot be (set|used|specified)|not (permitted|allow(ed)?|accepted|available)|does not accept|unknown|unrecognized|unexpected|extra (inputs?|fields?)|deprecated|incompatible/i;
+  /unsupported|not support|n't support|only .* (is|are) (supported|allowed)|may (only|not) be|cannot (both )?be (set|used|specified)|not (permitted|allow(ed)?|accepted|available)|does not accept|unknown|unrecognized|unexpected|extra (inputs?|fields?)|deprecated|incompatible/i;
 
 /**
  * Returns the sent parameter that an error mentions first. The effort comes last, because "thinking" is often given as

@@ -174,6 +174,9 @@ const WAIT_HEADER = /retry-after/;
 /** Headers with the time at which a limit is reset, such as `x-ratelimit-reset-tokens`. */
 const RESET_HEADER = /rate-?limit.*reset/;
 
+/** A used-up limit, and the seconds until it is reset (draft-ietf-httpapi-ratelimit-headers): `"default";r=0;t=30`. */
+const USED_UP = /;\s*r=0\s*;\s*t=(\d+)/;
+
 /**
  * Returns the wait in milliseconds that a response requests, or null if it requests none. Without `Retry-After`, the
  * wait lasts until the limits that are used up are reset, if `isLimited`. Zero, negative and invalid waits count as
@@ -193,6 +196,8 @@ export function requestedWait(headers: Headers, isLimited = false): number | nul
   const resets = [...headers].filter(([name]) => RESET_HEADER.test(name));
   const isUsedUp = ([name]: [string, string]) => Number(headers.get(name.replace("reset", "remaining")) ?? 0) <= 0;
   const times = resets.filter(isUsedUp).map(([, value]) => parseWait(value, 1000, now) ?? 0);
+  const [, seconds = 0] = USED_UP.exec(headers.get("ratelimit") ?? "") ?? [];
+  times.push(Number(seconds) * 1000);
   return Math.max(0, ...times) || null;
 }
 

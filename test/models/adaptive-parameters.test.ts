@@ -92,6 +92,7 @@ describe("requests after a rejected parameter", () => {
 
   it.each([
     ["in words", "Unsupported value: 'temperature' does not support 0.5 with this model.", {}],
+    ["next to another parameter", "`temperature` and `top_p` cannot both be specified for this model.", {}],
     ["in its param", "Unsupported value", { param: "temperature", code: "unsupported_value" }],
   ])("omit a temperature that the error rejects %s", async (_, message, more) => {
     const { ask, bodies } = await modelAt("openai-chat", "deployment", (body) =>

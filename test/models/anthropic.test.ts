@@ -168,4 +168,12 @@ describe("an Anthropic reply", () => {
     const { reply } = await send("claude-sonnet-4-5", { fail: "body", body: { content: [], stop_reason } });
     expect(reply).toMatchObject({ content: "", finishReason, rawFinishReason: stop_reason });
   });
+
+  test("with null for its content is empty", async () => {
+    const { reply } = await send("claude-sonnet-4-5", {
+      fail: "body",
+      body: { content: null, stop_reason: "end_turn" },
+    });
+    expect(reply).toMatchObject({ content: "", toolCalls: [], finishReason: "stop" });
+  });
 });

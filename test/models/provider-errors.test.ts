@@ -484,6 +484,8 @@ describe("an error without a known code", () => {
       "registry.ollama.ai/library/deepseek-r1:14b does not support tools",
       "Model not exist",
       "The requested model is not supported.",
+      "This action doesn't support the model that you provided. Try again with a supported text or chat model.",
+      "Invocation of model ID some-model with on-demand throughput isn’t supported.",
       "foo is not a valid model ID",
       "Unsupported model: gpt-x",
       "Tool calling is not supported with this model",

@@ -36,6 +36,7 @@ const chat = (more: Readonly<Record<string, JsonValue>>, completion_tokens = 10)
   completion_tokens,
   ...more,
 });
+const ZEROS = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 110 };
 const cached = (cached_tokens: number) => ({ prompt_tokens_details: { cached_tokens } });
 const reasoned = (reasoning_tokens: number) => ({ completion_tokens_details: { reasoning_tokens } });
 const tokens = (inputTokens: number, outputTokens: number, cachedInputTokens: number, reasoningTokens?: number) => ({
@@ -88,6 +89,11 @@ describe("the usage of a reply", () => {
       "DeepSeek's cached tokens",
       chat({ prompt_cache_hit_tokens: 80, prompt_cache_miss_tokens: 20 }),
       tokens(100, 10, 80),
+    ],
+    [
+      "the counts of one API next to zeros of another",
+      { ...ZEROS, input_tokens: 100, output_tokens: 10 },
+      tokens(100, 10, 0),
     ],
     ["Moonshot's cached tokens", chat({ cached_tokens: 80 }), tokens(100, 10, 80)],
   ])("includes %s", async (_, usage, expected) => {

@@ -90,6 +90,8 @@ describe("requestedWait", () => {
     [{ "x-ratelimit-reset-tokens": "7", "x-ratelimit-remaining-tokens": "0" }, 7_000],
     [{ "x-ratelimit-reset-tokens": "7s", "x-ratelimit-remaining-tokens": "90" }, null],
     [{ "x-ratelimit-reset": String(UNIX * 1000) }, 30_000],
+    [{ ratelimit: '"default";r=0;t=30' }, 30_000],
+    [{ ratelimit: '"default";r=5;t=30' }, null],
     [{ "anthropic-ratelimit-input-tokens-reset": "2026-01-01T12:00:20Z" }, 20_000],
     [{ "retry-after": "2", "x-ratelimit-reset-tokens": "40s" }, 2_000],
   ])("reads %j as %j ms on the server's clock", (headers, ms) => {

@@ -139,6 +139,7 @@ const replySchema = z.object({
   id: nameSchema,
   content: z.union([
     z.string().transform((text) => [{ type: "text", text }]),
+    z.null().transform(() => []),
     z
       .array(jsonObjectSchema)
       .transform((blocks) => blocks.map((block): JsonObject => ({ ...block, type: block.type ?? "text" }))),

@@ -72,12 +72,14 @@ function toUsage(report: Report): Usage | null {
   // Not limited to safe integers, so that an absurd count is noticed rather than ignored.
   const counts = new Map([...report].filter(([, number]) => number % 1 === 0));
   const names = [...counts.keys()];
-  const first = (...synonyms: string[]) => counts.get(synonyms.find((name) => counts.has(name)) ?? "");
+  // Some gateways send the names of two APIs, one of them with zeros.
+  const first = (...synonyms: string[]) =>
+    counts.get(synonyms.find((name) => counts.get(name)) ?? synonyms.find((name) => counts.has(name)) ?? "");
   const most = (pattern: RegExp) =>
     names.filter((name) => pattern.test(name)).reduce((largest, name) => Math.max(largest, counts.get(name) ?? 0), 0);
   const [cached, writes, reasoning] = [most(CACHE_READS), most(CACHE_WRITES), most(REASONING)];
   const prompt = first("prompt_tokens", "prompt_token_count");
-  const ownInput = prompt ?? first("input_tokens");
+  const ownInput = first("prompt_tokens", "prompt_token_count", "input_tokens");
   if (ownInput === undefined) return null;
   const input = ownInput + (counts.get("tool_use_prompt_token_count") ?? 0);
   const output = first("completion_tokens", "output_tokens", "candidates_token_count") ?? 0;
