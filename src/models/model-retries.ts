@@ -72,17 +72,14 @@ export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sle
       let isShown = false;
       const { onDelta } = request;
       const showing =
-        onDelta === undefined
-          ? {}
-          : {
-              onDelta: (delta: ReplyDelta) => {
-                isShown = true;
-                onDelta(delta);
-              },
-            };
+        onDelta &&
+        ((delta: ReplyDelta) => {
+          isShown = true;
+          onDelta(delta);
+        });
       const { done, retries, waits, elapsedMs } = await retryFollowed(
         model.id,
-        (onProgress) => model.complete({ ...request, ...showing, onProgress }, signal),
+        (onProgress) => model.complete({ ...request, onDelta: showing, onProgress }, signal),
         signal,
         request.onProgress,
         policy,
