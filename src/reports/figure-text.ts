@@ -54,7 +54,7 @@ export function failedAsWrongText(score: WithFailedTasks | undefined): string {
   return value === null ? "" : `; ${share(value)} with failed tasks as wrong`;
 }
 
-/** Formats `; 0.550 with failed tasks as wrong; pass^4 0.333`, without what the headline score of a run does not have. */
+/** Formats the figures next to a headline score, such as `; 0.550 with failed tasks as wrong; pass^4 0.333`. */
 export function besideHeadline(headline: WithFailedTasks & Pick<Headline, "passHatK">): string {
   const { passHatK } = headline;
   const repeated = passHatK === undefined ? "" : `; pass^${passHatK.k} ${share(passHatK.value)}`;

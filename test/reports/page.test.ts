@@ -213,6 +213,12 @@ describe("a newly opened report of a run", { ...needs("browser"), timeout: 180_0
     expect(cut).toBe(0);
   });
 
+  it("says on a narrow screen which of a score's figures is its number of tasks", async () => {
+    const words = `[...document.querySelector("table.scores tbody tr").querySelectorAll("td.figure")]
+      .slice(-2).map((cell) => getComputedStyle(cell, "::after").content)`;
+    expect(await page.evaluate(words)).toEqual(['" tasks"', '" with failed as wrong"']);
+  });
+
   it("follows the system's dark mode, or the button", async () => {
     const ground = () => page.evaluate<string>("getComputedStyle(document.documentElement).backgroundColor");
     expect(await ground()).toBe("rgb(21, 23, 26)");
