@@ -125,7 +125,7 @@ function enrichedWeights(
     failed: [],
     words: 10,
     amounts: {},
-    failsInUse: traces[i]?.passed === false,
+    failsActive: traces[i]?.passed === false,
   }));
   const drawn = drawInOrder(drawWeights(signals), seed).slice(0, LABELS);
   return new Map(drawn.map((one) => [Number(one.traceId), samplingWeight(one, TRACES - LABELS)]));

@@ -80,20 +80,16 @@ export function addGoldCopies(db: Db): <T extends Trace>(trace: T) => T {
 
 /** Returns what a trace lacks: one phrase per rule that it breaks. */
 export function missingFrom(trace: Trace): string[] {
-  return brokenRules(trace).map(({ rule, detail }) => brokenText(rule, detail));
+  const view = viewOf(trace);
+  return BAND_RULES.flatMap((rule) => {
+    const result = rule.check(trace, view);
+    return result === null || result.holds ? [] : [brokenText(rule, result.detail)];
+  });
 }
 
 /** `not met: The answer cites a gold email (<1@example>)` */
 export function brokenText({ sentence }: BandRule, detail: string): string {
   return `not met: ${sentence.replace(/\.$/, "")}${detail === "" ? "" : ` (${detail})`}`;
-}
-
-function brokenRules(trace: Trace): { readonly rule: BandRule; readonly detail: string }[] {
-  const view = viewOf(trace);
-  return BAND_RULES.flatMap((rule) => {
-    const result = rule.check(trace, view);
-    return result === null || result.holds ? [] : [{ rule, detail: result.detail }];
-  });
 }
 
 /** Throws a UserError for a score whose low values are good. Such a score has no bands. */

@@ -44,7 +44,9 @@ export interface GenerateOptions extends GenerationModelOptions {
   readonly rounds: number;
 }
 
-export interface GeneratedVariation extends CheckedVariation {
+export interface GeneratedVariation extends WrittenVariation {
+  /** Reason for a rejection, or null if the eval is worth testing. */
+  readonly rejection: string | null;
   readonly saved: SavedEval | null;
 }
 
@@ -59,11 +61,6 @@ export interface Generation {
   /** New calls and their cost. Replies cached by an earlier attempt are not counted. */
   readonly calls: number;
   readonly spentUsd: number;
-}
-
-interface CheckedVariation extends WrittenVariation {
-  /** Reason for a rejection, or null if the eval is worth testing. */
-  readonly rejection: string | null;
 }
 
 /** The result of writing one eval. */
@@ -163,16 +160,18 @@ export function generateEvals(options: GenerateOptions, context: AppContext): Pr
       const labels = hashLabels(page.map(({ label }) => label));
       const origin = { by: "model", seed: options.seed, labels } as const;
       const createdAt = new Date().toISOString();
-      const variations = rejectDrafts(written).map((one): GeneratedVariation => {
-        if (one.best === null || one.rejection !== null) return { ...one, saved: null };
+      const seen = new Map<string, Variation>();
+      const variations = written.map((one): GeneratedVariation => {
+        const rejection = rejectionOf(one, seen);
+        if (one.best === null || rejection !== null) return { ...one, rejection, saved: null };
         const name = nameOf(one.variation, options);
         const draft = { name, reference: false, origin, ...definitionOf(one.best.draft, model.id) };
-        return { ...one, saved: saveDraft(db, draft, createdAt, options.criterion) };
+        return { ...one, rejection, saved: saveDraft(db, draft, createdAt, options.criterion) };
       });
       const { calls, spentUsd } = limit;
       return {
         good,
-        bad: training.length - good,
+        bad,
         ...otherSources(page.map(({ label }) => label)),
         criteria,
         variations,
@@ -226,12 +225,7 @@ function draftRunner(
  */
 const MIN_Z = 3.02;
 
-/** Rejects drafts that fail to run, do no better than chance, or are the same as an earlier one. */
-function rejectDrafts(written: readonly WrittenVariation[]): CheckedVariation[] {
-  const seen = new Map<string, Variation>();
-  return written.map((one) => ({ ...one, rejection: rejectionOf(one, seen) }));
-}
-
+/** Returns why a draft is rejected: it fails to run, does no better than chance, or is the same as one in `seen`. */
 function rejectionOf({ variation, best, ended }: WrittenVariation, seen: Map<string, Variation>): string | null {
   if (best === null) return ended;
   const { draft, measured } = best;

@@ -54,11 +54,13 @@ export interface AnnotatorAgreement {
 }
 
 export function agreementOfAnnotators(db: Db, criterion: string): AnnotatorAgreement[] {
-  return annotatorPairs(db, criterion).map(({ annotators, traces }) => ({
-    annotators,
-    agreement: clusteredRate(traces.map(({ first, second, cluster }) => ({ success: first === second, cluster }))),
-    kappa: clusteredKappa(traces),
-  }));
+  return annotatorPairs(db, criterion).map(({ annotators, pairs }) => {
+    const traces = pairs.map(({ traceId, first, again }) => ({
+      ...{ first: first === "good", second: again === "good", cluster: traceId },
+      success: first === again,
+    }));
+    return { annotators, agreement: clusteredRate(traces), kappa: clusteredKappa(traces) };
+  });
 }
 
 /** A person's label of a trace, as shown to the person who adjudicates. */
@@ -170,20 +172,6 @@ function rateOfTraces({ successes, n }: Proportion): Estimate {
   return n === 0 ? NO_ESTIMATE : { value: successes / n, n, ...wilson(successes, n), method: "wilson" };
 }
 
-/** The labels of two people for one trace, true for good. */
-interface LabeledTwice {
-  readonly first: boolean;
-  readonly second: boolean;
-  /** The trace. */
-  readonly cluster: string;
-}
-
-/** Two people who labeled the same traces. */
-interface AnnotatorPair {
-  readonly annotators: readonly [string, string];
-  readonly traces: readonly LabeledTwice[];
-}
-
 /** Selects each named annotator's newest label that was given without seeing other people's labels. */
 const NEWEST_BY_ANNOTATOR = `WITH newest AS (
     SELECT trace_id, annotator, label, note FROM (
@@ -192,31 +180,31 @@ const NEWEST_BY_ANNOTATOR = `WITH newest AS (
       WHERE criterion = @criterion AND source = 'person' AND basis <> 'adjudicated' AND annotator IS NOT NULL)
     WHERE rank = 1 AND label IN ('good', 'bad'))`;
 
-function annotatorPairs(db: Db, criterion: string): AnnotatorPair[] {
+/** Two people, with their labels of the traces that both labeled. */
+interface AnnotatorPair {
+  readonly annotators: readonly [string, string];
+  readonly pairs: PairOfLabels[];
+}
+
+function annotatorPairs(db: Db, criterion: string): readonly AnnotatorPair[] {
   const rows = db
     .prepare(
-      `${NEWEST_BY_ANNOTATOR} SELECT a.annotator AS one, b.annotator AS other, a.trace_id AS cluster, a.label AS first, b.label AS second
-       FROM newest a JOIN newest b ON b.trace_id = a.trace_id AND a.annotator < b.annotator ORDER BY one, other, cluster`,
+      `${NEWEST_BY_ANNOTATOR} SELECT a.annotator AS one, b.annotator AS other, a.trace_id AS traceId, a.label AS first, b.label AS again
+       FROM newest a JOIN newest b ON b.trace_id = a.trace_id AND a.annotator < b.annotator ORDER BY one, other, traceId`,
     )
-    .all({ criterion }) as { one: string; other: string; cluster: string; first: EvalLabel; second: EvalLabel }[];
-  const pairs = new Map<string, { annotators: [string, string]; traces: LabeledTwice[] }>();
-  for (const { one, other, cluster, first, second } of rows) {
+    .all({ criterion }) as (PairOfLabels & { readonly one: string; readonly other: string })[];
+  const byAnnotators = new Map<string, AnnotatorPair>();
+  for (const { one, other, ...pair } of rows) {
     const key = JSON.stringify([one, other]);
-    const pair = pairs.get(key) ?? { annotators: [one, other], traces: [] };
-    pair.traces.push({ first: first === "good", second: second === "good", cluster });
-    pairs.set(key, pair);
+    const found: AnnotatorPair = byAnnotators.get(key) ?? { annotators: [one, other], pairs: [] };
+    found.pairs.push(pair);
+    byAnnotators.set(key, found);
   }
-  return [...pairs.values()];
+  return [...byAnnotators.values()];
 }
 
 function pairsBetween(db: Db, criterion: string): PairOfLabels[] {
-  return annotatorPairs(db, criterion).flatMap(({ traces }) =>
-    traces.map(({ cluster, first, second }) => ({
-      traceId: cluster,
-      first: first ? ("good" as const) : ("bad" as const),
-      again: second ? ("good" as const) : ("bad" as const),
-    })),
-  );
+  return annotatorPairs(db, criterion).flatMap(({ pairs }) => pairs);
 }
 
 /** `withOtherModes`: includes labels for other failure modes from repeated notes, if the criterion is a mode. */

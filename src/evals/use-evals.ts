@@ -71,7 +71,7 @@ function versionOf(db: Db, score: EvalScore, run: ScoredRun | null): StoredEval 
 }
 
 /** Returns the named evals as `openEvals` does, otherwise all active ones. */
-export function evalsInUse(db: Db, names: readonly string[]): StoredEval[] {
+export function activeEvals(db: Db, names: readonly string[]): StoredEval[] {
   const evals = names.length > 0 ? openEvals(db, names) : listEvals(db).filter(({ status }) => status === "active");
   if (evals.length > 0) return evals;
   throw new UserError(
@@ -83,7 +83,7 @@ export function evalsInUse(db: Db, names: readonly string[]): StoredEval[] {
 
 /** Opens evals by name: the specified version, otherwise the active one. Throws if a name occurs twice. */
 export function openEvals(db: Db, names: readonly string[]): StoredEval[] {
-  const evals = names.map((name) => (name.includes("@") ? getEval(db, name) : inUse(db, name)));
+  const evals = names.map((name) => (name.includes("@") ? getEval(db, name) : requireActive(db, name)));
   const used = new Set<string>();
   for (const { definition } of evals) {
     if (used.has(definition.name)) {
@@ -119,7 +119,7 @@ export function separateEvalsFromRuns(
   });
 }
 
-function inUse(db: Db, name: string): StoredEval {
+function requireActive(db: Db, name: string): StoredEval {
   const active = activeEval(db, name);
   if (active !== null) return active;
   const { definition } = getEval(db, name);
@@ -142,7 +142,7 @@ export function listDescribedEvals(db: Db, withRetired: boolean): DescribedEval[
 }
 
 /** A version of an eval with all of its tests. */
-interface EvalHistory {
+export interface EvalHistory {
   readonly stored: StoredEval;
   readonly tests: readonly StoredEvalTest[];
 }

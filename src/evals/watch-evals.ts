@@ -17,7 +17,7 @@ import { shuffleByHash } from "./labeling.js";
 import { traceIdsToLabel } from "./labels.js";
 import { openEvalBackends, outcomesBar, requireRunnable, runEvals } from "./run-evals.js";
 import { latestTest, type StoredEvalTest } from "./store.js";
-import { evalsInUse } from "./use-evals.js";
+import { activeEvals } from "./use-evals.js";
 import { agentOfRun, type OtherAgents, otherAgents } from "./validated-agents.js";
 import {
   type AnchorResult,
@@ -96,7 +96,7 @@ export function watchEvals(
 
 /** Returns the named evals, otherwise the active, tested ones. If none was tested, the first one leads to an error. */
 function watchedEvals(db: Db, names: readonly string[]): StoredEval[] {
-  const evals = evalsInUse(db, names);
+  const evals = activeEvals(db, names);
   const tested = evals.filter((stored) => latestTest(db, stored) !== null);
   return names.length > 0 || tested.length === 0 ? evals : tested;
 }

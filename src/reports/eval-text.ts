@@ -13,6 +13,7 @@ import {
 } from "../evals/definition.js";
 import { labelErrors, ratesDespiteErrors, wrongLabelsText } from "../evals/label-error-correction.js";
 import type { TestedEval, UntestedEval } from "../evals/test-eval.js";
+import type { EvalHistory } from "../evals/use-evals.js";
 import type { OtherAgents } from "../evals/validated-agents.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
@@ -20,11 +21,6 @@ import { promptHash } from "../scoring/judge.js";
 import { counted, duration, share, table, usd } from "../text/format.js";
 import type { JudgeSettings } from "../traces/judgment.js";
 import { estimateText, oneLine } from "./figure-text.js";
-
-interface EvalVersion {
-  readonly stored: StoredEval;
-  readonly tests: readonly { readonly report: EvalTest; readonly createdAt: string; readonly isStale: boolean }[];
-}
 
 /** Formats an eval's version the way commands accept it, such as `wrong-year@2`. */
 export function evalLabel({ name, version }: Pick<StoredEval["definition"], "name" | "version">): string {
@@ -106,7 +102,7 @@ function useLines({ status, definition }: StoredEval, { criterion }: EvalTest, i
 
 /** Formats the versions of an eval in chronological order, with their changes and test results. */
 export function evalHistoryText(
-  versions: readonly EvalVersion[],
+  versions: readonly EvalHistory[],
   readable: (definition: StoredEval["definition"]) => string,
 ): string {
   return evalHistory(versions, readable)
@@ -119,7 +115,7 @@ export function evalHistoryText(
 
 /** Returns the creations and tests of an eval's versions in chronological order, each with its details. */
 export function evalHistory(
-  versions: readonly EvalVersion[],
+  versions: readonly EvalHistory[],
   readable: (definition: StoredEval["definition"]) => string,
 ): { readonly at: string; readonly lines: readonly string[] }[] {
   const events = versions.flatMap(({ stored, tests }, i) => {

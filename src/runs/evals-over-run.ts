@@ -15,7 +15,7 @@ import { openEvalBackends, requireRunnable } from "../evals/run-evals.js";
 import { scoringEvals, withVersions } from "../evals/scoring-evals.js";
 import { questionKeys } from "../evals/split-questions.js";
 import { latestTest } from "../evals/store.js";
-import { evalsInUse } from "../evals/use-evals.js";
+import { activeEvals } from "../evals/use-evals.js";
 import { agentOfRun, agentsOfTraces, type OtherAgents, otherAgents } from "../evals/validated-agents.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
@@ -62,7 +62,7 @@ export function runEvalsOnTrace(
   { settings, signal }: Pick<AppContext, "settings" | "signal">,
 ): Promise<readonly { readonly definition: EvalDefinition; readonly outcome: EvalOutcome }[]> {
   return withStore(settings, async (db) => {
-    const definitions = evalsInUse(db, names).map(({ definition }) => definition);
+    const definitions = activeEvals(db, names).map(({ definition }) => definition);
     await requireRunnable(definitions, settings);
     const [outcomes = []] = await scoringEvals(definitions, openEvalBackends(settings)).run(
       [getTrace(db, traceName)],
@@ -133,7 +133,7 @@ export function runEvalsOverChats(names: readonly string[], context: AppContext)
 
 /** Opens evals with a tally of their results so far. */
 async function openEvalRun(db: Db, names: readonly string[], { settings, signal }: AppContext) {
-  const tallies = evalsInUse(db, names).map((stored) => ({
+  const tallies = activeEvals(db, names).map((stored) => ({
     stored,
     passes: new PassTally(),
     notApplicable: 0,

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { drawInOrder, drawWeights } from "../../src/evals/labeling/enriched-draw.js";
 
-const QUIET = { doubt: 0, failsInUse: false, failed: [], words: 10, amounts: {} };
+const QUIET = { doubt: 0, failsActive: false, failed: [], words: 10, amounts: {} };
 
 describe("drawWeights", () => {
   it("returns the values computed by hand, up to 3 for the score, and up to 3 for an active eval or a rare failure", () => {
     const signals = Array.from({ length: 20 }, (_, i) => ({ ...QUIET, traceId: `t${i}`, failed: [] as string[] }));
     Object.assign(signals[0] ?? {}, { doubt: 1 });
-    Object.assign(signals[1] ?? {}, { doubt: 0.5, failsInUse: true });
+    Object.assign(signals[1] ?? {}, { doubt: 0.5, failsActive: true });
     Object.assign(signals[2] ?? {}, { failed: ["rare"] });
     Object.assign(signals[3] ?? {}, { failed: ["less_rare"] });
     Object.assign(signals[4] ?? {}, { failed: ["less_rare"] });

@@ -30,7 +30,7 @@ interface Signals {
   /** How bad the judge or the score calls the trace, 0 to 1. */
   readonly doubt: number;
   /** Whether an active eval fails it. */
-  readonly failsInUse: boolean;
+  readonly failsActive: boolean;
   /** The templates that it fails. */
   readonly failed: readonly string[];
   /** Number of words of the answer, or null for a failed task. */
@@ -45,11 +45,12 @@ export async function drawEnriched(
   ids: readonly string[],
   { score, seed }: { readonly score: string | null; readonly seed: string },
 ): Promise<DrawnTrace[]> {
-  const inUse = listEvals(db).flatMap(({ status, definition }) => (status === "active" ? [definition] : []));
-  const definitions = inUse.filter(isDataEval);
+  const active = listEvals(db).flatMap(({ status, definition }) =>
+    status === "active" && isDataEval(definition) ? [definition] : [],
+  );
   const signals: Signals[] = [];
   for await (const trace of yieldBetween(readTraces<EvaluatedTrace>(db, ids)))
-    signals.push(signalsOf(trace, definitions, score));
+    signals.push(signalsOf(trace, active, score));
   return drawInOrder(drawWeights(signals), seed);
 }
 
@@ -62,11 +63,11 @@ const UNFITTED: readonly DataEval[] = TEMPLATES.filter(({ bound }) => bound !== 
 /** The templates whose threshold needs labels. */
 const FITTED = TEMPLATES.filter(({ bound }) => bound === "cut");
 
-function signalsOf(trace: EvaluatedTrace, inUse: readonly DataEval[], score: string | null): Signals {
+function signalsOf(trace: EvaluatedTrace, active: readonly DataEval[], score: string | null): Signals {
   const { traceId } = trace;
   // The trace is known to be bad, so its label would not be informative.
-  if (isFailure(trace.ending)) return { traceId, doubt: 0, failsInUse: false, failed: [], words: null, amounts: {} };
-  const outcomes = runDataEvals([...inUse, ...UNFITTED], trace);
+  if (isFailure(trace.ending)) return { traceId, doubt: 0, failsActive: false, failed: [], words: null, amounts: {} };
+  const outcomes = runDataEvals([...active, ...UNFITTED], trace);
   const view = viewOf(trace);
   const isFailed = (i: number) => outcomes[i]?.score != null && !isPass(outcomes[i].score);
   const stored = Object.entries(trace.kind === "chat" ? {} : trace.scores).some(
@@ -75,8 +76,8 @@ function signalsOf(trace: EvaluatedTrace, inUse: readonly DataEval[], score: str
   return {
     traceId,
     doubt: doubtOf(trace, score),
-    failsInUse: stored || inUse.some((_, i) => isFailed(i)),
-    failed: UNFITTED.filter((_, i) => isFailed(inUse.length + i)).map(({ name }) => name),
+    failsActive: stored || active.some((_, i) => isFailed(i)),
+    failed: UNFITTED.filter((_, i) => isFailed(active.length + i)).map(({ name }) => name),
     words: (trace.answer ?? "").split(/\s+/).length,
     amounts: Object.fromEntries(FITTED.map(({ name, feature }) => [name, FEATURES[feature]?.of(view).value ?? null])),
   };
@@ -129,9 +130,9 @@ export function drawWeights(signals: readonly Signals[]): ReadonlyMap<string, nu
   for (const name of failed.flat()) counts.set(name, (counts.get(name) ?? 0) + 1);
   const fractionOf = (name: string) => (counts.get(name) ?? 0) / signals.length;
   return new Map(
-    signals.map(({ traceId, doubt, failsInUse }, i) => {
+    signals.map(({ traceId, doubt, failsActive }, i) => {
       const rarity = Math.max(0, ...(failed[i] ?? []).map((name) => rarityOf(fractionOf(name))));
-      return [traceId, 1 + DOUBT_WEIGHT * doubt + FAILURE_WEIGHT * Math.max(Number(failsInUse), rarity)];
+      return [traceId, 1 + DOUBT_WEIGHT * doubt + FAILURE_WEIGHT * Math.max(Number(failsActive), rarity)];
     }),
   );
 }

@@ -1,10 +1,11 @@
 // Minimum numbers of labels, and the thresholds that an eval's test must pass.
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
+import { compact } from "../../platform/optional-values.js";
 import { lowerBounds } from "../../statistics/label-errors.js";
 import type { Db } from "../../store/open-store.js";
 import { modeFlag, OVERALL } from "../criteria.js";
-import type { EvalDefinition, EvalTest, ThresholdName } from "../definition.js";
+import type { Agreement, EvalDefinition, EvalTest, ThresholdName } from "../definition.js";
 import { independentCounts, labelErrors, ratesDespiteErrors, wrongLabelsText } from "../label-error-correction.js";
 import { labeledTracesWord } from "../labels.js";
 
@@ -30,8 +31,6 @@ interface CountedLabels {
 
 type Measured = Pick<EvalTest, "agreement" | "readsByThisEval"> & Pick<EvalDefinition, "kind">;
 
-type Check = (measured: Measured) => string | null;
-
 /** Throws a UserError if a half, or both together, have too few labels of a kind. */
 export function requireLabels(db: Db, { half, good, bad, criterion, others = 0 }: CountedLabels): void {
   const least = half === "training" ? MIN_IN_TRAINING : MIN_OF_A_KIND;
@@ -53,99 +52,83 @@ export function requireLabels(db: Db, { half, good, bad, criterion, others = 0 }
   );
 }
 
-/** Checks for each threshold level. A check returns the reason for a rejection, or null. */
-const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {
+/** What a threshold level requires at least. */
+interface Requirements {
+  /** TPR and TNR, as estimated and surely. */
+  readonly rate: number;
+  readonly sureRate: number;
+  /** Fractions of the good and of the bad traces with a result. */
+  readonly judged: number;
+  /** Number of traces of each kind. */
+  readonly ofAKind: number;
+}
+
+const REQUIREMENTS: Readonly<Record<ThresholdName, Requirements>> = {
   // Good enough for use next to other metrics.
-  usable: [
-    tellingLabels,
-    atLeast("true positive rate", "truePositive", 0.8),
-    atLeast("true negative rate", "trueNegative", 0.8),
-    surelyAtLeast(0.7),
-    judges(0.8),
-    fewErrors,
-  ],
+  usable: { rate: 0.8, sureRate: 0.7, judged: 0.8, ofAKind: 0 },
   // Good enough to block a release on its own.
-  gate: [
-    tellingLabels,
-    atLeast("true positive rate", "truePositive", 0.9),
-    atLeast("true negative rate", "trueNegative", 0.9),
-    surelyAtLeast(0.8),
-    judges(0.9),
-    fewErrors,
-    ({ agreement: { good } }) => fewOf(good, "good"),
-    ({ agreement: { bad } }) => fewOf(bad, "bad"),
-  ],
+  gate: { rate: 0.9, sureRate: 0.8, judged: 0.9, ofAKind: 30 },
 };
 
-const WANTED_OF_A_KIND = 30;
-
+/** Returns the reasons for a rejection. The thresholds apply to the rates free of label errors. */
 export function rejectionsOf(thresholds: ThresholdName, measured: Measured): string[] {
-  return CHECKS[thresholds].flatMap((check) => check(measured) ?? []);
+  const { rate, sureRate, judged, ofAKind } = REQUIREMENTS[thresholds];
+  const { agreement } = measured;
+  const rates = ratesDespiteErrors(agreement);
+  return compact([
+    // If nearly half of the labels are wrong, or as many as are bad, they cannot validate an eval.
+    rates === null && `${wrongLabelsText(labelErrors(agreement))}, so they cannot validate an eval`,
+    rates !== null && below("true positive rate", rates.truePositive, rate),
+    rates !== null && below("true negative rate", rates.trueNegative, rate),
+    perhapsBelow(measured, sureRate),
+    judgesFew(measured, judged),
+    failsOften(agreement),
+    ...(["good", "bad"] as const).map(
+      (kind) => agreement[kind] < ofAKind && `there are only ${agreement[kind]} ${kind} traces (minimum ${ofAKind})`,
+    ),
+  ]);
 }
 
 const ROUNDING = 1e-9;
 
-/** Checks a rate free of label errors. */
-function atLeast(label: string, rate: "truePositive" | "trueNegative", least: number): Check {
-  return ({ agreement }) => {
-    const value = ratesDespiteErrors(agreement)?.[rate];
-    if (value === undefined || value >= least - ROUNDING) return null;
-    return `${label} is ${value.toFixed(3)} (minimum ${least})`;
-  };
+function below(label: string, value: number, least: number): string | null {
+  return value >= least - ROUNDING ? null : `${label} is ${value.toFixed(3)} (minimum ${least})`;
 }
 
 /** Probability of accepting an eval whose true rate is below the floor, in all its tests together. */
 const ALPHA_OF_ALL = 0.2;
 
 /**
- * Checks that both rates, free of label errors, are above a floor with certainty. Each test of the same eval is another
- * chance to pass by luck, so that the k-th test has the error probability 0.2 / (k (k + 1)): 0.1 for the first one, and
- * at most 0.2 for all together (alpha spending, Lan and DeMets 1983).
+ * Returns whether a rate might be below a floor. Each test of the same eval is another chance to pass by luck, so that
+ * the k-th test has the error probability 0.2 / (k (k + 1)): 0.1 for the first one, and at most 0.2 for all together
+ * (alpha spending, Lan and DeMets 1983).
  */
-function surelyAtLeast(floor: number): Check {
-  return ({ agreement, readsByThisEval: k }) => {
-    const bounds = lowerBounds(
-      independentCounts(agreement),
-      agreement.labelPairs ?? null,
-      ALPHA_OF_ALL / (k * (k + 1)),
-    );
-    const low = [
-      bounds.truePositive < floor && `true positive rate might be as low as ${bounds.truePositive.toFixed(2)}`,
-      bounds.trueNegative < floor && `true negative rate might be as low as ${bounds.trueNegative.toFixed(2)}`,
-    ].filter((text) => text !== false);
-    if (low.length === 0) return null;
-    return `the ${low.join(", and the ")} (minimum ${floor}, test ${k}): label more traces to find out`;
-  };
-}
-
-/** If nearly half of the labels are wrong, or as many as are bad, they cannot validate an eval. */
-function tellingLabels({ agreement }: Measured): string | null {
-  if (ratesDespiteErrors(agreement) !== null) return null;
-  return `${wrongLabelsText(labelErrors(agreement))}, so they cannot validate an eval`;
+function perhapsBelow({ agreement, readsByThisEval: k }: Measured, floor: number): string | null {
+  const bounds = lowerBounds(independentCounts(agreement), agreement.labelPairs ?? null, ALPHA_OF_ALL / (k * (k + 1)));
+  const low = compact([
+    bounds.truePositive < floor && `true positive rate might be as low as ${bounds.truePositive.toFixed(2)}`,
+    bounds.trueNegative < floor && `true negative rate might be as low as ${bounds.trueNegative.toFixed(2)}`,
+  ]);
+  if (low.length === 0) return null;
+  return `the ${low.join(", and the ")} (minimum ${floor}, test ${k}): label more traces to find out`;
 }
 
 /**
- * Checks that code or a rubric judges enough of the good and of the bad traces. Otherwise, it could look accurate by
- * judging only the easy ones. A rule cannot do that, because its features determine the traces that it applies to.
+ * Returns whether code or a rubric judges too few of the good or of the bad traces. It could look accurate by judging
+ * only the easy ones. A rule cannot do that, because its features determine the traces that it applies to.
  */
-function judges(least: number): Check {
-  return ({ agreement: { judged }, kind }) => {
-    if (kind === "rules") return null;
-    const few = (["good", "bad"] as const).filter((kind) => (judged[kind] ?? 1) < least);
-    if (few.length === 0) return null;
-    const shares = few.map((kind) => `${Math.round((judged[kind] ?? 0) * 100)}% of the ${kind} traces`);
-    return `it judges only ${shares.join(" and ")} (minimum ${least * 100}%)`;
-  };
+function judgesFew({ agreement: { judged }, kind }: Measured, least: number): string | null {
+  if (kind === "rules") return null;
+  const few = (["good", "bad"] as const).filter((label) => (judged[label] ?? 1) < least);
+  if (few.length === 0) return null;
+  const shares = few.map((label) => `${Math.round((judged[label] ?? 0) * 100)}% of the ${label} traces`);
+  return `it judges only ${shares.join(" and ")} (minimum ${least * 100}%)`;
 }
 
 /** Maximum fraction of labeled traces without a result. */
 export const MAX_ERROR_SHARE = 0.05;
 
-function fewErrors({ agreement: { good, bad, notApplicable, errors } }: Measured): string | null {
+function failsOften({ good, bad, notApplicable, errors }: Agreement): string | null {
   const traces = good + bad + notApplicable + errors;
   return errors <= MAX_ERROR_SHARE * traces ? null : `it failed on ${errors} of ${traces} traces (maximum 5%)`;
-}
-
-function fewOf(n: number, kind: string): string | null {
-  return n >= WANTED_OF_A_KIND ? null : `there are only ${n} ${kind} traces (minimum ${WANTED_OF_A_KIND})`;
 }

@@ -70,13 +70,13 @@ export function findWatchHistory(db: Db, validated: Validated): WatchHistory | n
   }[];
   return {
     repeats: repeats.length === 0 ? null : repeats.map(roundOf),
-    reference: proportion(passed, reference),
+    reference: { successes: passed, n: reference },
     anchors,
     watches: watches.map((watch) => ({
       runId: watch.runId,
       anchors: roundOf(watch.round),
-      fresh: proportion(watch.passed, watch.fresh),
-      rejudged: watch.rejudged === null ? null : proportion(watch.rejudgedPassed ?? 0, watch.rejudged),
+      fresh: { successes: watch.passed, n: watch.fresh },
+      rejudged: watch.rejudged === null ? null : { successes: watch.rejudgedPassed ?? 0, n: watch.rejudged },
     })),
   };
 }
@@ -86,10 +86,6 @@ function baselineRow(db: Db, { evalId, testedAt }: Validated) {
     .prepare(`SELECT id, reference, reference_passed AS passed FROM eval_baselines WHERE eval_id = ? AND tested_at = ?`)
     .get(evalId, testedAt) as { id: number; reference: number; passed: number } | undefined;
   return row ?? null;
-}
-
-function proportion(successes: number, n: number): Proportion {
-  return { successes, n };
 }
 
 /** Saves a watch, and its baseline if it is the first. Returns all watches. */
