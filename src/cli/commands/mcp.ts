@@ -23,7 +23,7 @@ export const mcpCommand = defineCommand(
     runs: toggle.meta({ description: "Serve runs, traces, scores and labels instead of a mailbox, to be read only" }),
     mail: toggle.meta({ description: "With --runs: include the text of emails in traces" }),
     http: toggle.meta({ description: "Use streamable HTTP instead of stdio" }),
-    printConfig: toggle.meta({ description: "Print the configuration for MCP clients, and exit" }),
+    printConfig: toggle.meta({ description: "Print the config for MCP clients, and exit" }),
     host: text.default("127.0.0.1").meta({
       placeholder: "ADDRESS",
       description: "With --http: address to listen on (ART_E_TOKEN is required if it is not loopback)",

@@ -406,7 +406,7 @@ function sectionOf(
   depth: number,
 ): MailSection | null {
   if (isMail && depth === MAX_FORWARD_DEPTH) return null;
-  const forwarded = isMail ? readMailFields(content) : "it is not a mail";
+  const forwarded = isMail ? readMailFields(content) : "it is not an email";
   if (typeof forwarded !== "string") return forwardedSection(forwarded, content, depth + 1);
   if (text === null || isInBody) return null;
   const isCalendar = CALENDAR_TYPES.has(type) || (GENERIC_TYPES.has(type) && /\.ics$/i.test(name));
