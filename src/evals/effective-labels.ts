@@ -138,7 +138,7 @@ export function hashTested(db: Db, criterion: string, half: Half | null): string
 }
 
 /** Returns the traces whose first label for a criterion is newer than a time. */
-export function tracesLabeledAfter(db: Db, criterion: string, time: string): ReadonlySet<string> {
+function tracesLabeledAfter(db: Db, criterion: string, time: string): ReadonlySet<string> {
   const ids = db
     .prepare("SELECT trace_id FROM eval_labels WHERE criterion = ? GROUP BY trace_id HAVING min(created_at) > ?")
     .pluck()
