@@ -1,11 +1,11 @@
-// The paid replies of a task. A reply is stored before the agent uses it, so a killed run does not pay for it again: when
-// the task is run again, a request that is identical to an earlier one gets the stored reply. Tool calls are not stored.
-// They are executed again, and as long as their results are the same, so are the requests.
+// The paid replies of a task. A reply is stored before the agent uses it, so a killed run does not pay for it again.
+// When the task is run again, a request that is identical to an earlier one gets the stored reply. Tool calls are not
+// stored. They are executed again, and as long as their results are the same, so are the requests.
 import { createHash, type Hash } from "node:crypto";
 import { z } from "zod";
+import { remembered } from "../platform/remembered.js";
 import { deciding } from "./cache.js";
 import { type Completion, completionSchema, type Message, type Model, type ModelRequest } from "./model.js";
-import { remembered } from "./remembered.js";
 
 export const journalEntrySchema = z.strictObject({
   caller: z.enum(["agent", "judge"]),

@@ -11,7 +11,7 @@ import { readArguments, withUniqueIds } from "./tool-calls.js";
 
 type UnidentifiedCall = Omit<ToolCall, "id">;
 
-/** The calls in a text, and the text before them. `calls` is empty if they are in an unknown form or to unknown tools. */
+/** The calls in a text, and the text before them. `calls` is empty if their form or their tools are unknown. */
 interface FoundCalls {
   readonly calls: readonly UnidentifiedCall[];
   readonly text: string;

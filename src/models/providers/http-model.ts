@@ -2,6 +2,7 @@
 import { withDeadline } from "../../platform/deadline.js";
 import type { JsonValue } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
+import { remembered } from "../../platform/remembered.js";
 import { type Endpoint, secretsOf, withExtraHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
 import { attempt, type Reply } from "../http-attempt.js";
@@ -13,7 +14,6 @@ import {
   type SentParameters,
   type ToolCall,
 } from "../model.js";
-import { remembered } from "../remembered.js";
 import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import type { AdaptiveParameters } from "../request-parameters.js";
 import { type ReceivedCall, toToolCalls } from "../tool-calls.js";

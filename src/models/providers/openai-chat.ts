@@ -2,13 +2,13 @@
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonObjectSchema } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
+import { remembered } from "../../platform/remembered.js";
 import { chatUrl, type Endpoint, isOpenaiServer, openaiHeaders } from "../endpoint.js";
 import { brokeOff } from "../finish-reasons.js";
 import type { Reply } from "../http-attempt.js";
 import type { Message, Model, SentParameters, ToolCall } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { sentenceIn } from "../provider-errors.js";
-import { remembered } from "../remembered.js";
 import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
 import { sendableToolName, wellFormed } from "../tool-calls.js";
 import type { AdaptedTools } from "../tool-schemas.js";

@@ -37,7 +37,7 @@ describe("tasks about the future of the demo's mailboxes", () => {
     expect(empty.length).toBeGreaterThan(0);
   });
 
-  it("are split by mailbox", async () => {
+  it("can be split by mailbox", async () => {
     await artE("questions make --kind needs-reply --unanswerable 0.5 --train 0.5 -o split.jsonl --quiet");
     const rows = jsonLines(read("split.jsonl"));
     const mailboxesIn = (wanted: string) =>
