@@ -353,12 +353,6 @@ export class RepeatedTries {
   }
 }
 
-/** Returns the figures for the largest k, or null if no question has several values. */
-export function mostTries(repeats: Repeats): Repeats[number] | null {
-  const last = repeats.at(-1);
-  return last === undefined || last.k === 1 ? null : last;
-}
-
 /** Returns the estimate with the interval for a rate or for a mean. */
 export function estimateOf({ kind, scale }: Pick<ScoreDescription, "kind" | "scale">, sums: ClusteredMean): Estimate {
   return kind === "rate" ? sums.rate() : sums.mean(scale);

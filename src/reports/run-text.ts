@@ -1,7 +1,6 @@
 // Runs as terminal text: lists, totals, gates, datasets and mail.
 import type { Gate, GateValidation } from "../analysis/gate.js";
 import { MIN_MAILBOXES } from "../analysis/question-clusters.js";
-import { mostTries } from "../analysis/score-aggregate.js";
 import type { UntilOutcome } from "../analysis/sequential-comparison.js";
 import type { CorpusStats } from "../mail/corpus.js";
 import { otherModels } from "../models/answering-model.js";
@@ -24,7 +23,7 @@ import {
 } from "../text/format.js";
 import { type Headline, headlineFirst, isUnjudged } from "../traces/headline-score.js";
 import type { RunCost } from "../traces/run-figures.js";
-import type { Repeats, RunTotals } from "../traces/run-totals.js";
+import { mostTries, type Repeats, type RunTotals } from "../traces/run-totals.js";
 import type { RunStatus } from "../traces/task-result.js";
 import { otherAgentsText } from "./eval-text.js";
 import {

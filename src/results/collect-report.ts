@@ -14,7 +14,6 @@ import {
   sharedMetrics,
   sharedScores,
 } from "../analysis/paired-comparison.js";
-import { mostTries } from "../analysis/score-aggregate.js";
 import { withSequentialFigures } from "../analysis/sequential-comparison.js";
 import { isEvalScore, isValidatedScore, type ValidatedScore } from "../evals/definition.js";
 import { type MeasuredErrors, measuredErrors, PassTally } from "../evals/pass-rates.js";
@@ -46,7 +45,7 @@ import type { Estimate } from "../statistics/estimate.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { headlineScorer } from "../traces/headline-score.js";
 import { knownToolCalls } from "../traces/observed-work.js";
-import { benchmarkResultSchema, type ScoreFigures, type Slice } from "../traces/run-totals.js";
+import { benchmarkResultSchema, mostTries, type ScoreFigures, type Slice } from "../traces/run-totals.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { SLICES, type SliceName } from "../traces/task-slices.js";

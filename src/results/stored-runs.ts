@@ -1,6 +1,6 @@
 // Reads, names and tags stored runs, with their headline scores.
 import { existsSync } from "node:fs";
-import { estimateOf, isGraded, mostTries, RepeatedTries } from "../analysis/score-aggregate.js";
+import { estimateOf, isGraded, RepeatedTries } from "../analysis/score-aggregate.js";
 import { type CorpusStats, readCorpusStats } from "../mail/corpus.js";
 import type { AppContext, AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
@@ -17,6 +17,7 @@ import { iterateResults } from "../traces/results-store.js";
 import { type FailedTask, failedTasks, scoreSums, type TaskScoreSums } from "../traces/run-figures.js";
 import { type ListedRun, listRuns, newestRunIds, type RunFilter } from "../traces/run-list.js";
 import { acquireRunLock, thisProcess } from "../traces/run-lock.js";
+import { mostTries } from "../traces/run-totals.js";
 import {
   addRunTags,
   deleteRun,

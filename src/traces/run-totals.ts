@@ -73,6 +73,12 @@ export type ScoreFigures = Readonly<z.output<typeof scoreFiguresSchema>>;
 
 export type Repeats = NonNullable<ScoreFigures["repeats"]>;
 
+/** Returns the figures for the largest k, or null if no question has several values. */
+export function mostTries(repeats: Repeats): Repeats[number] | null {
+  const last = repeats.at(-1);
+  return last === undefined || last.k === 1 ? null : last;
+}
+
 export const headlineSchema = estimateSchema
   .extend({
     scorer: z.enum(HEADLINE_SCORERS),
