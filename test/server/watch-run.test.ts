@@ -110,7 +110,7 @@ describe("the page about a running run", { ...needs("browser"), timeout: 180_000
     await page.getByText("Requeued 1 failed task.").waitFor();
     await button("Resume").click();
     await provider.received(4);
-    expect(await status(page)).toBe("Running.");
+    await expect.poll(() => status(page)).toBe("Running.");
     await button("Stop now").click();
     await page.getByText("Running tasks end without a result").waitFor();
     await button("Keep running").click();
