@@ -187,8 +187,8 @@ const evalTestSchema = z.object({
   /** SHA-256 of the labels. */
   labelsHash: z.string(),
   /**
-   * The labels whose traces were each judged by the eval as chosen without a part of them: both those that are kept for
-   * tests and the others, or the kept ones. Absent: the eval itself judged the kept ones.
+   * The half or halves of the labels that a cross-fitted test used: each trace was judged by the eval as chosen without
+   * the part of the labels that contains it. Absent: the eval itself judged the held-out half.
    */
   crossFitted: z.enum(["both", "heldout"]).exactOptional(),
   agreement: agreementSchema,

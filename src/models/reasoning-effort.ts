@@ -38,7 +38,7 @@ const BUDGETS: Readonly<Record<ReasoningEffort, number>> = {
 
 const ANY_BUDGET = { least: 1_024, most: Number.POSITIVE_INFINITY };
 
-/** For models of other makers, whose servers say in an error what they accept. */
+/** For models of other makers. Their servers list the accepted levels in an error. */
 export const ALL_LEVELS: EffortRules = {
   forms: ["level"],
   levels: REASONING_EFFORTS,

@@ -3,7 +3,7 @@
 // stored. They are executed again, and as long as their results are the same, so are the requests.
 import { createHash, type Hash } from "node:crypto";
 import { z } from "zod";
-import { remembered } from "../platform/remembered.js";
+import { memoize } from "../platform/memoize.js";
 import { deciding } from "./cache.js";
 import { type Completion, completionSchema, type Message, type Model, type ModelRequest } from "./model.js";
 
@@ -119,4 +119,4 @@ export class RequestDigests {
   }
 }
 
-const toolsJson = remembered((tools: ModelRequest["tools"]) => JSON.stringify(tools));
+const toolsJson = memoize((tools: ModelRequest["tools"]) => JSON.stringify(tools));

@@ -23,7 +23,7 @@ export interface ChosenEval {
   readonly chosenAt: string;
 }
 
-/** Returns what identifies the choice of an eval, or null if labels did not choose it among the templates. */
+/** Returns the choice that an eval results from, or null if labels did not choose it among the templates. */
 export function chosenEval(
   db: Db,
   { id, definition }: Pick<StoredEval, "id" | "definition">,
@@ -47,7 +47,7 @@ interface Choices {
  * Tests the evals that were chosen among the templates. The questions that were labeled at the time of the choice are
  * divided into five parts. A trace is judged by the template as chosen, and with the threshold as fitted, by the labels
  * of the other four parts at that time (cross-fitting, Chernozhukov et al. 2018, https://arxiv.org/abs/1608.00060).
- * Where they do not choose the template, the trace passes, so a choice that hangs on a few labels looks worse than the
+ * If they do not choose the template, the trace passes, so a choice that depends on a few labels looks worse than the
  * eval is. Traces that were labeled after the choice are judged by the eval itself, unless their question was labeled
  * before. Each trace is measured once, and each choice repeated once, for all evals.
  */
@@ -101,7 +101,7 @@ export class CrossFitting {
     return { partOf, withoutPart };
   }
 
-  /** Returns the outcome of a condition, where null passes, or null if the trace cannot be read. */
+  /** Returns the outcome of a condition, or null if the trace cannot be read. Without a condition, the trace passes. */
   private outcomeOf(traceId: string, { feature }: EvalTemplate, condition: Condition | null): MeasuredOutcome | null {
     const trace = this.measurements.of(traceId);
     if (trace === null) return null;

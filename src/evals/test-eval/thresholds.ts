@@ -52,7 +52,7 @@ export function requireLabels(db: Db, { half, good, bad, criterion, others = 0 }
   );
 }
 
-/** What a threshold level requires at least. */
+/** The minimum values of a threshold level. */
 interface Requirements {
   /** TPR and TNR, as estimated and surely. */
   readonly rate: number;

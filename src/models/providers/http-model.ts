@@ -1,8 +1,8 @@
 // Creates the model of any wire format: sends its requests, plainly or streamed, and reads the replies.
 import { withDeadline } from "../../platform/deadline.js";
 import type { JsonValue } from "../../platform/json.js";
+import { memoize } from "../../platform/memoize.js";
 import { presentProperties } from "../../platform/optional-values.js";
-import { remembered } from "../../platform/remembered.js";
 import { type Endpoint, secretsOf, withExtraHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
 import { attempt, type Reply } from "../http-attempt.js";
@@ -28,11 +28,11 @@ interface ReceivedReply {
   readonly calls: readonly ReceivedCall[];
   /** The provider's finish reason, or an empty string. */
   readonly reason: string;
-  /** Whether another field than the finish reason shows a refusal. */
+  /** Whether a field other than the finish reason shows a refusal. */
   readonly isRefusal?: boolean;
   readonly model: string | undefined;
   readonly responseId: string | undefined;
-  /** Returns what the provider requires unchanged in the next request, or null. `calls` have their final IDs. */
+  /** Returns the state to send back unchanged in the next request, or null. `calls` have their final IDs. */
   stateOf(calls: readonly ToolCall[]): JsonValue | null;
 }
 
@@ -63,7 +63,7 @@ interface WireFormat {
 export function httpModel(format: WireFormat): Model {
   const { id, endpoint, parameters, url, streamUrl = url, streamFields, sdkPost, bytesOf = jsonBytes } = format;
   const { timeoutMs, extras = NO_EXTRAS } = endpoint;
-  const adapt = remembered((tools: ModelRequest["tools"]) => adaptTools(tools, format.dialect));
+  const adapt = memoize((tools: ModelRequest["tools"]) => adaptTools(tools, format.dialect));
   const secrets = secretsOf(endpoint);
   const addHeaders = withExtraHeaders(endpoint);
 

@@ -1,8 +1,8 @@
 // Speaks chat completions, of OpenAI and of compatible servers.
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonObjectSchema } from "../../platform/json.js";
+import { memoize } from "../../platform/memoize.js";
 import { presentProperties } from "../../platform/optional-values.js";
-import { remembered } from "../../platform/remembered.js";
 import { chatUrl, type Endpoint, isOpenaiServer, openaiHeaders } from "../endpoint.js";
 import { brokeOff } from "../finish-reasons.js";
 import type { Reply } from "../http-attempt.js";
@@ -76,7 +76,7 @@ function toToolFields(adapted: AdaptedTools, toolChoice: SentParameters["toolCho
   return adapted.tools.length === 0 ? {} : { tools: toolsOf(adapted), tool_choice: toolChoice };
 }
 
-const toolsOf = remembered(({ tools }: AdaptedTools) =>
+const toolsOf = memoize(({ tools }: AdaptedTools) =>
   tools.map(({ name, description, parameters }) => ({ type: "function", function: { name, description, parameters } })),
 );
 
@@ -86,7 +86,7 @@ function toBytes({ tools, ...others }: RequestBody): Buffer {
   return Array.isArray(tools) ? joinObjects(bytes, toolBytes(tools)) : bytes;
 }
 
-const toolBytes = remembered((tools: readonly unknown[]) => jsonBytes({ tools }));
+const toolBytes = memoize((tools: readonly unknown[]) => jsonBytes({ tools }));
 
 /**
  * Omits empty replies, because several servers reject an empty assistant message. Merges the user messages around them,

@@ -110,7 +110,7 @@ interface Counts {
   readonly reasoning: number;
   /** Cache reads and writes. */
   readonly inCache: number;
-  /** Tokens of the total beyond input and output, or negative if there is no total. */
+  /** Tokens of the total beyond input and output, or negative without a total. */
   readonly rest: number;
   /** What the API, known by its names, counts outside: Anthropic its cache, and Gemini its thoughts. */
   readonly byName: { readonly input: number; readonly output: number };

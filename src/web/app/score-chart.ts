@@ -1,5 +1,4 @@
 // A chart of the headline score over the listed runs with the same agent, dataset and score.
-
 import { compact } from "../../platform/optional-values.js";
 import { besideHeadline, datasetText, failedAsWrong } from "../../reports/figure-text.js";
 import type { RunLineJson } from "../../server/response-shapes.js";

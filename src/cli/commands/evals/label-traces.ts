@@ -173,7 +173,7 @@ const RANDOM_ORDER = "Traces in random order. Each has the same probability.";
 const ENRICHED_ORDER =
   "Traces in random order, likely failures more often (by score, judge, evals and length). All figures weight the labels by the probability of each draw.";
 
-/** Labels per kind (good or bad) with which an eval can miss one of those that are kept for its test. */
+/** With this number of good and of bad labels, an eval can be wrong about one label of each kind in its test. */
 const WANTED_LABELS = 20;
 
 function printSummary(labeled: number, [session]: readonly Session[], { out }: CommandContext): void {
