@@ -2,6 +2,7 @@
 // a model (`agentLoop`), training episodes with the trainer's calls (`AgentLoop`).
 import type { Completion, Model, ToolCall, ToolMessage, ToolSpec } from "../models/model.js";
 import { openDeadline, untilAborted } from "../platform/deadline.js";
+import { memoize } from "../platform/memoize.js";
 import { definedProperties } from "../platform/optional-values.js";
 import type { Ending } from "../tasks/ending.js";
 import {
@@ -259,16 +260,10 @@ function assistantMessage({ content, toolCalls, reasoning, providerState }: Comp
   };
 }
 
-const specs = new WeakMap<readonly Tool[], readonly ToolSpec[]>();
-
 /** Memoized per tools array, so that providers can reuse its serialized form. */
-function specsOf(tools: readonly Tool[]): readonly ToolSpec[] {
-  const cached = specs.get(tools);
-  if (cached !== undefined) return cached;
-  const toolSpecs = tools.map(({ id, description, parameters }) => ({ name: id, description, parameters }));
-  specs.set(tools, toolSpecs);
-  return toolSpecs;
-}
+const specsOf = memoize((tools: readonly Tool[]): readonly ToolSpec[] =>
+  tools.map(({ id, description, parameters }) => ({ name: id, description, parameters })),
+);
 
 /** Returns a message to a model whose reply is neither a call nor an answer, or null if it is an answer. */
 function complaintAbout(reply: Completion): string | null {

@@ -1,5 +1,6 @@
 // Recognizes secrets by name or format, and redacts them from text, bytes and JSON in every encoding.
 import type { JsonValue } from "./json.js";
+import { memoize } from "./memoize.js";
 
 const REDACTED = "[secret]";
 
@@ -30,20 +31,14 @@ interface SecretForms {
   readonly encoded: readonly string[];
 }
 
-const formsBySecrets = new WeakMap<readonly string[], SecretForms>();
-
 /** Returns each secret's forms: plain, JSON-escaped, URL-encoded, in base64 and in hex. */
-function formsOf(secrets: readonly string[]): SecretForms {
-  const cached = formsBySecrets.get(secrets);
-  if (cached !== undefined) return cached;
+const formsOf = memoize((secrets: readonly string[]): SecretForms => {
   const long = secrets.filter((secret) => secret.length >= MIN_LENGTH);
   const encoded = new Set(long.flatMap(encodedForms));
   const escaped = long.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), ...urlForms(secret)]);
   const longestFirst = (forms: Iterable<string>) => [...forms].sort((a, b) => b.length - a.length);
-  const forms = { whole: longestFirst(new Set([...escaped, ...encoded])), encoded: longestFirst(encoded) };
-  formsBySecrets.set(secrets, forms);
-  return forms;
-}
+  return { whole: longestFirst(new Set([...escaped, ...encoded])), encoded: longestFirst(encoded) };
+});
 
 function urlForms(secret: string): string[] {
   // A lone surrogate has no URL-encoded form.
