@@ -524,7 +524,235 @@ const ORCHARD: World = {
   },
 };
 
-export const WORLDS: readonly World[] = [CLAIMS, CLINIC, SHIPPING, ORCHARD];
+const FLATS = ["12 Tarn Close", "7a Loom Street", "the attic at Pier Walk", "44 Abbey Gate", "3 Kestrel House"];
+const OCCASIONS = ["the viewing", "the inventory", "the boiler check", "the key handover", "the deposit meeting"];
+const MONTHS = ["January", "March", "April", "June", "August", "October"];
+const CLERKS = ["Mr. Osei", "Dana", "the night desk", "Ms. Farrow"];
+
+/**
+ * A thorough agent that opens most emails. A quarter of its good traces repeat a search, some cite nothing, and many
+ * questions are asked again about the same flat.
+ */
+const LETTINGS: World = {
+  name: "lettings",
+  seed: 85_000,
+  traces: 1_000,
+  hidden: 0.05,
+  score: (isBad, random) => Math.min(1, Math.max(0, (isBad ? 0.55 : 0.7) + 0.6 * (random() - 0.5))),
+  prevalences: [
+    { withTemplate: [0.2, 0.08, 0.08], without: [0.05] },
+    { withTemplate: [0.08, 0.08, 0.08, 0.08], without: [0.02, 0.05] },
+  ],
+  good(random, index) {
+    const flat = pick(random, FLATS);
+    const occasion = pick(random, OCCASIONS);
+    const tenant = between(random, 1, 90);
+    const clerk = pick(random, CLERKS);
+    const date = day(random, 2021);
+    const appointment = `${between(random, 1, 28)} ${pick(random, MONTHS)}`;
+    const mails = Array.from({ length: between(random, 3, 6) }, (_, i) => ({
+      message_id: `<${index}-${i}@lettings.example>`,
+      subject: i === 0 ? `Re: ${occasion}, ${flat}, tenant ${tenant}` : `${pick(random, FLATS)}: notice ${index}/${i}`,
+      sender: "front@lettings.example",
+      date: `${date.slice(0, 8)}0${between(random, 1, 9)}T15:45:00Z`,
+      body: `${clerk} keeps ${appointment} free for ${occasion} at ${flat}. Bring an identity card.`,
+    }));
+    const searches = Array.from(
+      { length: between(random, 2, 4) },
+      (_, i) => `${flat} ${[occasion, "date", clerk, "tenant"][i]}`,
+    );
+    const trace = tell({
+      index,
+      inbox: "front@lettings.example",
+      day: date,
+      question: `On what day is ${occasion} for tenant ${tenant} at ${flat}?`,
+      answer: pick(random, [
+        `It is on ${appointment}. ${clerk} has written so to the tenant and to the caretaker.`,
+        `${clerk} will be at ${flat} on ${appointment}.`,
+        `Tenant ${tenant} has ${occasion} on ${appointment}, according to the letter by ${clerk}, who also asks for an identity card at the door.`,
+      ]),
+      mails,
+      opened: between(random, 2, 3),
+      searches: random() < 0.25 ? [...searches, ...searches.slice(0, 1)] : searches,
+      seconds: spread(random, 25, 0.6),
+      costUsd: spread(random, 0.03, 0.4),
+    });
+    const accident = random();
+    if (accident < 0.04) return { ...trace, sources: [] };
+    if (accident < 0.06) return { ...trace, turns: changeLastTurn(trace.turns, { finishReason: "length" }) };
+    if (accident < 0.08)
+      return { ...trace, answer: `${trace.answer} ${"The house rules hang in the hall. ".repeat(9)}` };
+    return trace;
+  },
+  modes: {
+    leaves_the_day_open: {
+      hasTemplate: true,
+      plant: (_, random) => ({
+        answer: pick(random, [
+          "The letter has been sent to the tenant.",
+          "Please look at the letter from the office.",
+          "That has been arranged with the caretaker, who knows more.",
+        ]),
+      }),
+    },
+    reads_an_outdated_letter: {
+      hasTemplate: true,
+      plant: ({ toolCalls, sources }, random) => {
+        const mailOf = ({ result }: ToolCallRecord) => result as unknown as Mail;
+        const cited = toolCalls.find((one) => mailOf(one).message_id === sources[0]);
+        return {
+          toolCalls: toolCalls.map((one) => {
+            if (cited === undefined || one === cited || one.name !== "email_get") return one;
+            const date = `${mailOf(one).date.slice(0, 8)}${between(random, 11, 28)}T08:00:00Z`;
+            const changed = { ...mailOf(one), subject: `RE: ${mailOf(cited).subject}`, date };
+            return { ...one, result: changed } as unknown as ToolCallRecord;
+          }),
+        };
+      },
+    },
+    opens_the_neighbors_mailbox: {
+      hasTemplate: true,
+      plant: ({ toolCalls }, random) => {
+        const changed = between(random, 0, 1);
+        return {
+          toolCalls: toolCalls.map((one, i) =>
+            i === changed
+              ? ({ ...one, arguments: { query: "flat", inbox_id: "back@lettings.example" } } as ToolCallRecord)
+              : one,
+          ),
+        };
+      },
+    },
+    writes_a_novel: {
+      hasTemplate: true,
+      plant: ({ answer }, random) => ({
+        answer: `${answer} ${"Let me add what else the office has to say about it. ".repeat(between(random, 6, 16))}`,
+      }),
+    },
+    wanders_about: {
+      hasTemplate: true,
+      plant: ({ turns }, random) => ({
+        turns: [...turns, ...turns.slice(0, 1).flatMap((turn) => Array(between(random, 9, 22)).fill(turn) as Turn[])],
+      }),
+    },
+    stops_in_a_sentence: {
+      hasTemplate: true,
+      plant: ({ turns, answer }) => ({
+        turns: changeLastTurn(turns, { finishReason: "length" }),
+        answer: (answer ?? "").slice(0, -12),
+      }),
+    },
+    mixes_up_the_tenants: {
+      hasTemplate: false,
+      plant: ({ answer }) => ({ answer: `${answer} The other one as well.` }),
+    },
+    scolds: { hasTemplate: false, plant: ({ answer }) => ({ answer: `Read your letters. ${answer}` }) },
+  },
+};
+
+const TABLES = ["harvest", "tides", "payroll", "loans", "sensors", "freight", "census"];
+const STEPS = ["drop duplicates", "fill gaps", "convert the units", "split the column", "join the regions"];
+
+/** Reads without the ability to write. */
+const read = (path: string) => call("read_file", { path }, { content: "id,value" });
+const shell = (command: string, exitCode = 0) => call("run_shell", { command }, { exit_code: exitCode, output: "" });
+
+/**
+ * A coding agent whose tasks are graded as right or wrong. Nearly half of its right tasks do not run tests, and many
+ * have a failed command.
+ */
+const TABLE_JOBS: World = {
+  name: "table jobs",
+  seed: 96_000,
+  traces: 600,
+  hidden: 0.02,
+  score: (isBad, random) => Number(random() > (isBad ? 0.6 : 0.15)),
+  prevalences: [
+    { withTemplate: [0.08, 0.08, 0.08], without: [0.08, 0.04] },
+    { withTemplate: [0.2, 0.08, 0.06], without: [0.04] },
+  ],
+  good(random, index) {
+    const file = `${pick(random, TABLES)}_${index}.csv`;
+    const step = pick(random, STEPS);
+    const paths = Array.from({ length: between(random, 1, 4) }, (_, i) => `raw/${i}/${file}`);
+    const instruction = `In ${file}, ${step} and save the result in out/${file}.`;
+    const asked = tell({
+      index,
+      inbox: "",
+      day: day(random, 2024),
+      question: instruction,
+      answer: pick(random, ["Done.", `I could ${step} in all rows.`, `out/${file} is ready.`]),
+      mails: [],
+      opened: 0,
+      searches: [],
+      seconds: spread(random, 180, 0.5),
+      costUsd: spread(random, 0.3, 0.6),
+    });
+    const failed = Array.from({ length: random() < 0.35 ? between(random, 1, 2) : 0 }, (_, i) =>
+      shell(`head -${i + 5} in/${file}`, 1),
+    );
+    const tests =
+      random() < 0.55 ? [call("check", { command: `pytest -q ${file}` }, { exit_code: 0, output: "" })] : [];
+    const write = call("write_file", { path: `out/${file}` }, { written: between(random, 100, 9_000) });
+    const toolCalls = [...paths.map(read), ...failed, write, ...tests];
+    const turns = [...toolCalls, null].flatMap((one) => {
+      const [turn] = asked.turns;
+      return turn === undefined ? [] : [{ ...turn, finishReason: one === null ? "stop" : "tool_calls" } as Turn];
+    });
+    const task = { ...asked.task, instruction, suite: "tables", counterpart: null, tags: [] };
+    const trace = { ...asked, kind: "suite", toolCalls, turns, task, sources: [] } as unknown as QuestionTrace;
+    const accident = random();
+    if (accident < 0.02) return { ...trace, durationMs: trace.durationMs * between(random, 4, 9) };
+    if (accident < 0.05) return { ...trace, toolCalls: [...toolCalls, shell("python check.py", 2), shell("make", 2)] };
+    return trace;
+  },
+  modes: {
+    leaves_no_file: {
+      hasTemplate: true,
+      plant: ({ toolCalls }) => ({
+        toolCalls: toolCalls.filter(({ name }) => name !== "write_file" && name !== "run_shell"),
+      }),
+    },
+    fights_the_shell: {
+      hasTemplate: true,
+      plant: ({ toolCalls }, random) => ({
+        toolCalls: [...toolCalls, ...Array.from({ length: between(random, 4, 9) }, (_, i) => shell(`awk ${i}`, 127))],
+      }),
+    },
+    stops_in_the_middle: {
+      hasTemplate: true,
+      plant: (_, random) => ({ ending: random() < 0.5 ? "out_of_turns" : "out_of_budget", answer: null }),
+    },
+    writes_calls_as_prose: {
+      hasTemplate: true,
+      plant: ({ toolCalls }, random) => {
+        const odd = between(random, 0, toolCalls.length - 1);
+        return {
+          toolCalls: toolCalls.map((one, i) =>
+            i === odd
+              ? ({ ...one, result: null, error: "no JSON", errorKind: "unparsable_call" } as unknown as ToolCallRecord)
+              : one,
+          ),
+        };
+      },
+    },
+    takes_all_afternoon: {
+      hasTemplate: true,
+      plant: ({ durationMs }, random) => ({ durationMs: durationMs + spread(random, 1_500_000, 0.5) }),
+    },
+    orders_a_large_model: {
+      hasTemplate: true,
+      plant: ({ turns }, random) => {
+        const factor = 6 + 6 * random();
+        return { turns: turns.map((turn) => ({ ...turn, costUsd: (turn.costUsd ?? 0) * factor })) };
+      },
+    },
+    rounds_silently: { hasTemplate: false, plant: ({ answer }) => ({ answer: `${answer} Values are whole numbers.` }) },
+    touches_the_input: { hasTemplate: false, plant: ({ answer }) => ({ answer: `${answer} The input too.` }) },
+  },
+};
+
+export const WORLDS: readonly World[] = [CLAIMS, CLINIC, SHIPPING, ORCHARD, LETTINGS, TABLE_JOBS];
 
 /** Draws a run's modes, with the fraction of the traces that each has. */
 export function drawModes(world: World, { withTemplate, without }: Prevalence, random: Random): [string, number][] {
