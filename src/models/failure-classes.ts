@@ -162,6 +162,8 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
     words: [
       { statuses: [400, 402, 403, 412, 422, 429], pattern: anyOf(...ACCOUNT, ...NO_CREDIT) },
       { statuses: [400, 402, 403, 412], pattern: anyOf(...NO_QUOTA) },
+      // Ollama, for a model that the machine cannot load.
+      { statuses: [500], pattern: /\bmodel requires more (?:\w+ )?memory\b/i },
     ],
   },
   {
@@ -187,8 +189,8 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
     kind: "auth",
     consequence: "stops",
     codes: wordList(`
-      api_key_* authentication_error invalid_api_key invalid_authentication* permission_error unauthenticated
-      unauthorized 1004 2049
+      api_key_* authentication_error invalid_api_key invalid_authentication* permission_denied permission_error
+      unauthenticated unauthorized 1004 2049
     `),
     statuses: [401, 403],
     words: [

@@ -145,6 +145,7 @@ describe("a reply", () => {
     ...rows("openai-chat", SAID, {
       "text for the calls": says({ tool_calls: "" }),
       "an object for the calls": says({ tool_calls: {} }),
+      "a choice without a list": { body: { ...chat({}), choices: chat({ content: ANSWER }).choices[0] } },
       "false for the refusal": says({ refusal: false }),
       "a part without text": says({ content: [text(null), text(ANSWER)] }),
       "strings as parts": says({ content: ["Index plus ", "4.5 cents"] }),
@@ -176,6 +177,11 @@ describe("a reply", () => {
     ...rows("openai-chat", CALLED, {
       "a number as the call's id": { body: chat({ tool_calls: [call({ query: "adder" }, { id: 7 })] }) },
       "a call as function_call": { body: chat({ function_call: call('{"query":"adder"}').function }) },
+      "a call without a list": { body: chat({ tool_calls: call('{"query":"adder"}') }) },
+      "a call among values that are none": { body: chat({ tool_calls: [null, call('{"query":"adder"}'), "x"] }) },
+      "a call without its function": {
+        body: chat({ tool_calls: [{ id: "c", name: "email_search", arguments: { query: "adder" } }] }),
+      },
       "spaces around a call's name": {
         body: chat({
           tool_calls: [call("", { function: { name: " email_search ", arguments: '{"query":"adder"}' } })],
@@ -217,6 +223,10 @@ describe("a reply", () => {
     }),
     ...rows("openai-chat", tokens(100, 10), {
       "a total that contradicts its parts": counted(0),
+      "Cohere's own names": usage({
+        billed_units: { input_tokens: 80, output_tokens: 10 },
+        tokens: { input_tokens: 100, output_tokens: 10 },
+      }),
       "numbers with decimals": usage({ prompt_tokens: 100.0, completion_tokens: "10.0", total_tokens: 110 }),
     }),
     ["a number as content", "openai-chat", says({ content: 42 }), { content: "42", finishReason: "stop" }],
@@ -286,6 +296,13 @@ describe("a reply", () => {
       google({ content: { role: null, parts: [{ text: ANSWER }] }, safetyRatings: null, citationMetadata: null }),
       SAID,
     ],
+    [
+      "a list of parts as content",
+      "google",
+      google({ content: [{ text: "Index plus " }, { text: "4.5 cents" }] }),
+      SAID,
+    ],
+    ["a part without a list", "google", google({ content: { parts: { text: ANSWER } } }), SAID],
     ["a text part that is null", "google", google({ content: { parts: [{ text: null }, { text: ANSWER }] } }), SAID],
     [
       "thoughts that Gemini's total includes in the candidates",
@@ -529,6 +546,15 @@ describe("a stream", () => {
         index: 0,
         function: { arguments: '{"query":"adder"}' },
       }),
+      "a call without a list": stream([
+        part({ tool_calls: call('{"query":"adder"}', { index: 0 }) }),
+        part({}, "tool_calls"),
+        DONE,
+      ]),
+      "a call without its function": calls(
+        { index: 0, id: "c", name: "email_search", arguments: '{"query":' },
+        { index: 0, arguments: '"adder"}' },
+      ),
       "a call as function_call": stream([
         part({ function_call: { name: "email_search", arguments: "" } }),
         part({ function_call: { arguments: '{"query":"adder"}' } }),
@@ -588,6 +614,10 @@ describe("a stream", () => {
       "a JSON array in pieces": {
         body: `[${JSON.stringify(candidates("Index plus "), null, 2)}\n,\r\n${JSON.stringify(candidates("4.5 cents", { finishReason: "STOP" }))}\n]`,
       },
+      "JSON objects without a line break between them": {
+        body: `${JSON.stringify(candidates("Index plus "))}${JSON.stringify(candidates("4.5 cents", { finishReason: "STOP" }), null, 2)}`,
+      },
+      "a list of parts as content": stream([{ candidates: [{ content: [{ text: ANSWER }], finishReason: "STOP" }] }]),
       "a finish reason in a chunk without content": stream([
         candidates(ANSWER),
         { candidates: [{ finishReason: "STOP" }] },

@@ -433,6 +433,7 @@ describe("an error without a known code", () => {
     [429, "Your prepayment credits are depleted. Please go to AI Studio to manage your billing.", "RESOURCE_EXHAUSTED"],
     [429, "Your project has exceeded its monthly spending cap.", "RESOURCE_EXHAUSTED"],
     [429, "You have exceeded your monthly quota"],
+    [500, "model requires more system memory (8.4 GiB) than is available (3.2 GiB)"],
   ])("means unavailable because of its words (%i %s)", (status, message, code) => {
     expect(kindOf(status, message, code)).toBe("unavailable");
   });
@@ -473,6 +474,7 @@ describe("an error without a known code", () => {
     ]),
     [403, "The security token included in the request is expired"],
     [403, "Access denied due to invalid subscription key or wrong API endpoint."],
+    [400, "User does not have permission 'Can Query' on the endpoint", "PERMISSION_DENIED"],
   ])("means auth because of its words (%i %s)", (status, message, code) => {
     expect(kindOf(status, message, code)).toBe("auth");
   });

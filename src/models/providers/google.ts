@@ -9,7 +9,7 @@ import { AdaptiveParameters, googleRules } from "../request-parameters.js";
 import { addTurn, sendableToolName, wellFormed } from "../tool-calls.js";
 import type { AdaptedTools } from "../tool-schemas.js";
 import { GoogleAssembler } from "../wire/google-stream.js";
-import { callSchema, listSchema, nameSchema, textSchema } from "../wire/reply-fields.js";
+import { callSchema, itemsSchema, nameSchema, partsSchema, textSchema } from "../wire/reply-fields.js";
 import { httpModel } from "./http-model.js";
 
 const PROVIDER = "google";
@@ -149,9 +149,7 @@ const replySchema = z
   .object({
     modelVersion: nameSchema,
     responseId: nameSchema,
-    candidates: z
-      .array(z.object({ content: z.object({ parts: listSchema }).catch({ parts: [] }), finishReason: textSchema }))
-      .catch([]),
+    candidates: itemsSchema.pipe(z.array(z.object({ content: partsSchema, finishReason: textSchema }))),
     promptFeedback: z.object({ blockReason: textSchema }).catch({ blockReason: "" }),
   })
   .refine(({ candidates, promptFeedback }) => candidates.length > 0 || promptFeedback.blockReason !== "");

@@ -15,7 +15,7 @@ import type { AdaptedTools } from "../tool-schemas.js";
 import { ChatAssembler, choiceSchema, NO_MESSAGE } from "../wire/chat-stream.js";
 import { joinObjects, jsonBytes } from "../wire/http-sender.js";
 import type { RequestBody } from "../wire/omissions.js";
-import { nameSchema, pickFields, textSchema } from "../wire/reply-fields.js";
+import { itemsSchema, nameSchema, pickFields, textSchema } from "../wire/reply-fields.js";
 import { httpModel, toReply } from "./http-model.js";
 
 type Fields = Record<string, unknown>;
@@ -134,7 +134,7 @@ const callStateSchema = z.record(z.string(), jsonObjectSchema);
 const replySchema = z.object({
   model: nameSchema,
   id: nameSchema,
-  choices: z.tuple([choiceSchema], z.unknown()),
+  choices: itemsSchema.transform(([choice]) => choice).pipe(choiceSchema),
 });
 
 /** Reads the body of a chat completion. */
@@ -143,9 +143,14 @@ export function readChatReply(body: unknown): Reply {
 }
 
 function readReply(body: unknown) {
-  const { model, id, choices } = replySchema.parse(body);
-  const [{ text, delta = { ...NO_MESSAGE, content: textSchema.parse(text) }, message = delta, finish_reason, error }] =
-    choices;
+  const { model, id, choices: choice } = replySchema.parse(body);
+  const {
+    text,
+    delta = { ...NO_MESSAGE, content: textSchema.parse(text) },
+    message = delta,
+    finish_reason,
+    error,
+  } = choice;
   const reason = finish_reason ?? "";
   if (error != null) throw brokeOff(reason, sentenceIn(error) ?? "");
   return {

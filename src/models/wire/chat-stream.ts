@@ -6,6 +6,7 @@ import {
   finishReasonSchema,
   idSchema,
   indexSchema,
+  itemsSchema,
   pickFields,
   textSchema,
 } from "./reply-fields.js";
@@ -15,11 +16,10 @@ type Fields = Record<string, unknown>;
 
 const functionSchema = z.looseObject({ name: textSchema, arguments: z.unknown().optional() });
 
-const callSchema = z.looseObject({
-  index: indexSchema,
-  id: idSchema,
-  function: functionSchema.catch({ name: "" }),
-});
+/** A call, or a part of one. Some servers send the name and the arguments without the function around them. */
+const callSchema = z
+  .looseObject({ index: indexSchema, id: idSchema, function: functionSchema.optional().catch(undefined) })
+  .transform(({ function: named, ...call }) => ({ ...call, function: named ?? functionSchema.parse(call) }));
 
 export const NO_MESSAGE = { content: "", refusal: "", tool_calls: [] };
 
@@ -28,7 +28,7 @@ const messageSchema = z
   .looseObject({
     content: chatContentSchema,
     refusal: textSchema,
-    tool_calls: z.array(callSchema).catch([]),
+    tool_calls: itemsSchema.pipe(z.array(callSchema)),
     function_call: functionSchema.nullish().catch(null),
   })
   .transform(({ function_call, ...message }) => ({
@@ -50,7 +50,7 @@ export const choiceSchema = z.looseObject({
 });
 
 const chunkSchema = z.looseObject({
-  choices: z.array(choiceSchema).catch([]),
+  choices: itemsSchema.pipe(z.array(choiceSchema)),
   usage: z.unknown().optional(),
   // Groq sends its usage here.
   x_groq: z.looseObject({ usage: z.unknown().optional() }).nullish().catch(null),
@@ -126,7 +126,7 @@ export class ChatAssembler implements ReplyAssembler {
   }
 
   private addCall(part: CallPart): void {
-    const { index: _index, id, function: functionPart, type: _type, ...fields } = part;
+    const { index: _index, id, function: functionPart, ...fields } = part;
     const call = this.callOf(part);
     if (id !== "") call.id = id;
     Object.assign(call.fields, fields);

@@ -1,18 +1,18 @@
 // Assembles a reply of Gemini from its stream.
 import { z } from "zod";
 import type { JsonValue } from "../../platform/json.js";
-import { callSchema, listSchema, textSchema } from "./reply-fields.js";
+import { callSchema, itemsSchema, partsSchema, textSchema } from "./reply-fields.js";
 import type { EventFields, OnDelta, ReplyAssembler } from "./stream-reply.js";
 
 type Part = { [key: string]: JsonValue };
 
 const candidateSchema = z.looseObject({
-  content: z.looseObject({ parts: listSchema }).catch({ parts: [] }),
+  content: partsSchema,
   finishReason: textSchema,
 });
 
 const chunkSchema = z.looseObject({
-  candidates: z.array(candidateSchema).catch([]),
+  candidates: itemsSchema.pipe(z.array(candidateSchema)),
   promptFeedback: z.looseObject({ blockReason: textSchema }).nullish().catch(null),
 });
 

@@ -61,8 +61,22 @@ export const callSchema = z
 /** An object without the values of a type that nobody expects, or an empty object. */
 export const fieldsSchema = z.record(z.string(), jsonValueSchema).catch({});
 
+const isFields = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The objects in a list. A server without the list sends the object alone, or an empty one for none. */
+export const itemsSchema = field((value) => {
+  if (isFields(value)) return Object.keys(value).length === 0 ? [] : [value];
+  return Array.isArray(value) ? value.filter(isFields) : [];
+});
+
 /** The objects in a list, or none. */
-export const listSchema = z.array(fieldsSchema).catch([]);
+export const listSchema = itemsSchema.pipe(z.array(fieldsSchema));
+
+/** The parts of Gemini's content, which some servers send without the content around them. */
+export const partsSchema = field((content) => (Array.isArray(content) ? { parts: content } : content))
+  .pipe(z.looseObject({ parts: listSchema }))
+  .catch({ parts: [] });
 
 /** Returns the named fields that have a value. */
 export function pickFields(from: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {

@@ -79,10 +79,11 @@ function toUsage(report: Report): Usage | null {
     names.filter((name) => pattern.test(name)).reduce((largest, name) => Math.max(largest, counts.get(name) ?? 0), 0);
   const [cached, writes, reasoning] = [most(CACHE_READS), most(CACHE_WRITES), most(REASONING)];
   const prompt = first("prompt_tokens", "prompt_token_count");
-  const ownInput = first("prompt_tokens", "prompt_token_count", "input_tokens");
+  // Cohere's own API has its counts in `tokens`.
+  const ownInput = first("prompt_tokens", "prompt_token_count", "input_tokens", "tokens.input_tokens");
   if (ownInput === undefined) return null;
   const input = ownInput + (counts.get("tool_use_prompt_token_count") ?? 0);
-  const output = first("completion_tokens", "output_tokens", "candidates_token_count") ?? 0;
+  const output = first("completion_tokens", "output_tokens", "candidates_token_count", "tokens.output_tokens") ?? 0;
   const isCacheOutside = prompt === undefined && !names.some((name) => name.startsWith("input_tokens_details."));
   const more = tokensBeside({
     input,

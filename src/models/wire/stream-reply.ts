@@ -105,12 +105,11 @@ async function peek(chunks: AsyncGenerator<Buffer>) {
   return { start: start.replace(/^\xef\xbb\xbf/, ""), chunks: all() };
 }
 
-/** Returns the JSON in a text. Lines of JSON are events, like the items of an array (Gemini). */
+/** Returns the JSON in a text. Several objects, on lines or not, are events, like the items of an array (Gemini). */
 function jsonIn(text: string): unknown {
   const whole = parseJsonOrNull(text);
   if (whole !== null) return whole;
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  const values = lines.map(parseJsonOrNull);
+  const values = text.split(/(?<=\})[\s,]*(?=\{\s*")/).map(parseJsonOrNull);
   if (values.includes(null)) throw notJson(text.trim());
   return values;
 }
