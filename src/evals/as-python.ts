@@ -1,8 +1,9 @@
 // Exports evals as Python programs, TypeScript files and Inspect scorers.
 import { UserError } from "../platform/errors.js";
 import { presentProperties } from "../platform/optional-values.js";
+import { readBuiltFile } from "../platform/program-files.js";
 import { canBeRetried, ENDINGS } from "../tasks/ending.js";
-import { ANSWER_CHECKS } from "./as-python/answer-checks.js";
+import { withProseRules } from "../text/as-python.js";
 import { declaring, typescriptSource } from "./as-python/typescript-source.js";
 import {
   type Assertion,
@@ -185,6 +186,9 @@ function functionOf(definition: DataEval): string {
     ...bodyOf(definition).map((line) => `    ${line}`),
   ].join("\n");
 }
+
+/** The Python functions with which exported cases and assertions check an answer. */
+const ANSWER_CHECKS = withProseRules(readBuiltFile("evals/as-python/answer_checks.py"));
 
 function moduleOf(definition: DataEval): string {
   const code = functionOf(definition);

@@ -190,7 +190,7 @@ function resultText(content: string): string {
         snippet !== "" && `  ${snippet.replace(/\s+/g, " ")}`,
       ]),
     );
-    return [`${count(view.hits.length)}${of} mails`, ...hits].join("\n");
+    return [`${count(view.hits.length)}${of} emails`, ...hits].join("\n");
   }
   if (view.kind === "mail") {
     const { messageId, date, sender, recipients, subject, body } = view.mail;

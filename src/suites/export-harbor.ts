@@ -13,6 +13,7 @@ import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { loadSelection, type QuestionOptions, requireAnswers } from "../questions/dataset.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { isUnanswerable, type Question, type TaskSet } from "../tasks/question.js";
+import { withProseRules } from "../text/as-python.js";
 import { count, counted } from "../text/format.js";
 
 interface HarborOptions extends QuestionOptions {
@@ -106,7 +107,7 @@ function harborTask(question: Question, id: string, source: Source) {
     ["solution/solve.sh", template("solve.sh")],
     ["task.toml", taskToml(question, id, source)],
     ["tests/expected.json", json(expected)],
-    ["tests/grade.py", template("grade.py")],
+    ["tests/grade.py", grader()],
     ["tests/test.sh", template("test.sh")],
   ];
   const hasGoldMail = gold.length === 0 || gold.some((each) => mailbox.ids.has(each));
@@ -118,6 +119,11 @@ const json = (value: unknown) => `${toWellFormedJson(value, 2)}\n`;
 /** Returns a file of `export-harbor/`, which is the same in every task. */
 function template(name: string): string {
   return readBuiltFile(`suites/export-harbor/${name}`);
+}
+
+/** Returns the program that scores an answer in a task's container, where art-e is not installed. */
+export function grader(): string {
+  return withProseRules(template("grade.py"));
 }
 
 const PAGE = 1_000;

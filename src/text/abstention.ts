@@ -59,6 +59,9 @@ const ABSTAINS: readonly RegExp[] = [
   /^(n\/a|no answer( (was )?found)?|(the )?(answer|information|details) (is |was |are )?(unknown|not (known|found|available|provided))|(there is )?(insufficient|not enough) (information|data|evidence)\b.*)$/,
 ];
 
+/** The patterns above, for implementations in other languages. */
+export const ABSTENTION_RULES = { LONGEST, GOES_ON, LEAD, ABSTAINS };
+
 /**
  * Returns whether an answer only says that the answer is unknown, like "I don't know". In doubt the text counts as an
  * answer: if it continues after the abstention, or describes what one email does not mention.

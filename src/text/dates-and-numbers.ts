@@ -24,7 +24,8 @@ interface DatesAndTimes {
 
 type Groups = readonly (string | undefined)[];
 
-const SCALES: Readonly<Record<string, number>> = {
+/** Values of the words and letters that scale a number. */
+export const SCALES: Readonly<Record<string, number>> = {
   hundred: 100,
   dozen: 12,
   k: 1e3,
@@ -32,9 +33,11 @@ const SCALES: Readonly<Record<string, number>> = {
   m: 1e6,
   mm: 1e6,
   mil: 1e6,
+  mln: 1e6,
   million: 1e6,
   b: 1e9,
   bn: 1e9,
+  bln: 1e9,
   billion: 1e9,
   trillion: 1e12,
 };
@@ -58,7 +61,7 @@ const DECIMALS = "\\.\\d+|,\\d{2}(?![\\d,])";
 export const NUMBER = `(?:${GROUPED}|\\d+)(?:${DECIMALS})?`;
 
 const DIGITS = new RegExp(
-  `(?<!\\w)(?<!\\d\\.)([-−](?=[$€£]?[\\d.]))?[$€£]?\\s?(?=\\.?\\d)(${GROUPED}|\\d+)?(${DECIMALS})?(?:[\\s-]?(hundred|dozen|thousand|million|mil|billion|bn|trillion)s?\\b|(mm|k|m|b)\\b)?(\\s?%|\\s?(?:percent|per cent|pct)\\b)?`,
+  `(?<!\\w)(?<!\\d\\.)([-−](?=[$€£]?[\\d.]))?[$€£]?\\s?(?=\\.?\\d)(${GROUPED}|\\d+)?(${DECIMALS})?(?:[\\s-]?(hundred|dozen|thousand|million|mil|mln|billion|bn|bln|trillion)s?\\b|(mm|k|m|b)\\b)?(\\s?%|\\s?(?:percent|per cent|pct)\\b)?`,
   "g",
 );
 

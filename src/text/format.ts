@@ -149,9 +149,9 @@ export function duration(ms: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)} h` : `${minutes}:${two(rest)} min`;
 }
 
-/** Progress bar text for an import: `12,000 mails  3,400/s`. */
+/** Progress bar text for an import: `12,000 emails  3,400/s`. */
 export function mailProgress(mails: number, elapsedMs: number): string {
-  return `${count(mails)} mails  ${rate(mails, elapsedMs)}`;
+  return `${count(mails)} emails  ${rate(mails, elapsedMs)}`;
 }
 
 /** Formats a rate per second: `1,234/s`. */

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { AppContext } from "../../src/platform/app-context.js";
 import { SCORERS } from "../../src/scoring/scorers.js";
 import { checkSuiteFolder } from "../../src/suites/check-suite.js";
+import { grader } from "../../src/suites/export-harbor.js";
 import { readEnvironment } from "../../src/suites/harbor/harbor-environment.js";
 import { parseRewards } from "../../src/suites/harbor/harbor-trial.js";
 import { listTasks, showTask } from "../../src/suites/show-tasks.js";
@@ -377,8 +378,6 @@ describe("parseRewards", () => {
 
 /** The Python scores of exported Harbor tasks, compared with the scorers that they repeat. */
 
-const HARBOR = join(import.meta.dirname, "../../src/suites/export-harbor");
-
 interface Case {
   readonly answer: string | null;
   readonly sources?: readonly string[];
@@ -387,9 +386,11 @@ interface Case {
   readonly unanswerable?: boolean;
 }
 
-/** Calls a function of grade.py for each case. */
+/** Calls a function of the exported grade.py for each case. */
 function python(expression: string, cases: readonly unknown[]): unknown[] {
-  const code = `import json, sys; sys.path.insert(0, ${JSON.stringify(HARBOR)}); import grade
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, "grade.py"), grader());
+  const code = `import json, sys; sys.path.insert(0, ${JSON.stringify(folder)}); import grade
 print(json.dumps([${expression} for case in json.load(sys.stdin)]))`;
   const options = { input: JSON.stringify(cases), maxBuffer: 2 ** 28, encoding: "utf8" } as const;
   return JSON.parse(execFileSync("python3", ["-B", "-c", code], options));
@@ -441,6 +442,12 @@ const PIECES = [
   "noon",
   "1430 hrs",
   "3 to 5 p.m.",
+  "21 500 euros",
+  "CHF 47'500",
+  "15.500 EUR",
+  "1.234.567,89",
+  "2,5 mln",
+  "$3bln",
   "$1.5 million",
   "1,500,000",
   "-5",

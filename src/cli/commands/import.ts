@@ -73,7 +73,7 @@ function mailboxLines(mailboxes: ImportOutcome["mailboxes"], total: number): str
   const [first] = mailboxes;
   if (first === undefined) return [];
   const width = Math.max(...mailboxes.map(({ address }) => stringWidth(address)));
-  const sizes = mailboxes.map(({ mails }) => counted(mails, "mail"));
+  const sizes = mailboxes.map(({ mails }) => counted(mails, "email"));
   const sizeWidth = Math.max(...sizes.map((size) => size.length));
   const lines = mailboxes.map(({ address, basis }, i) => {
     const size = `  ${padToWidth(address, width)}  ${sizes[i]?.padStart(sizeWidth)}`;

@@ -168,7 +168,7 @@ function estimateText(estimate: MakingEstimate): string {
             : `; the mail probably gives no more than ${count(expected)}`),
       ],
       batches !== null &&
-        (["Batches", `${count(batches.needed)} of ${count(batches.available)}, of up to 20 mails`] as const),
+        (["Batches", `${count(batches.needed)} of ${count(batches.available)}, of up to 20 emails`] as const),
       ["Written by", writer === null ? `${model}, without a call` : callsText(writer)],
       ["Checked by", checker === null ? "rules alone" : callsText(checker)],
       ["Cost", costUsd === null ? UNPRICED : `about ${usd(costUsd)}`],
@@ -184,7 +184,7 @@ function callsText({ model, calls, usage }: EstimatedCalls): string {
 
 function mailRows({ mailboxes, mails }: Pick<MadeQuestions, "mailboxes" | "mails">): [string, string][] {
   return [
-    ["Mailboxes", `${count(mailboxes)}, ${count(mails.all)} mails, ${count(mails.usable)} of them usable`],
+    ["Mailboxes", `${count(mailboxes)}, ${counted(mails.all, "email")}, ${count(mails.usable)} of them usable`],
     ["Left out", listed(mails.leftOut)],
   ];
 }

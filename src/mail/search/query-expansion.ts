@@ -1,7 +1,7 @@
 // Query expansion: finds other spellings of a query's words, compounds, numbers and dates that the index might contain.
 // An email with any of the spellings counts as containing the word.
 import { compact } from "../../platform/optional-values.js";
-import { GROUPED, MONTH_NAMES, monthOf } from "../../text/dates-and-numbers.js";
+import { GROUPED, MONTH_NAMES, monthOf, SCALES } from "../../text/dates-and-numbers.js";
 import { identifierRuns, plainSeparators } from "../../text/identifiers.js";
 import { withoutInflection } from "../../text/inflection.js";
 import { plainLetters, withoutUmlauts } from "../../text/plain-letters.js";
@@ -22,19 +22,6 @@ const GROUPED_NUMBER = new RegExp(`(?<![\\p{L}\\d.,/-])(${GROUPED})(?:[.,]00?)?(
 /** `1.5 million`, `$2MM`, `500k`. A single m or b is recognized only after a currency, because it could mean meters. */
 const SCALED_NUMBER =
   /(?<![\d.,])(?:(?<currency>[$€£])\s?)?(?<number>\d{1,3}(?:\.\d{1,3})?)\s?(?<scale>thousand|million|mln|mm|billion|bln|bn|k|m|b)(?![\p{L}\p{N}])/giu;
-
-const SCALES: Readonly<Record<string, number>> = {
-  thousand: 1e3,
-  k: 1e3,
-  million: 1e6,
-  mln: 1e6,
-  mm: 1e6,
-  m: 1e6,
-  billion: 1e9,
-  bln: 1e9,
-  bn: 1e9,
-  b: 1e9,
-};
 
 /** Returns the query text with plain letters and with each number as one word: `73500` for `73,500`. */
 export function plainQuery(query: string): string {

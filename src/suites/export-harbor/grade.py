@@ -1,7 +1,8 @@
 """Scores the agent's answer against expected.json, offline: grade.py EXPECTED LOGS
 
 Writes LOGS/reward.json, LOGS/reward.txt (the same reward) and LOGS/details.json. The scores are those of art-e with
-the same names: exact_match, semantic_score, number_match, date_match, sources_correct, sources_precision.
+the same names: exact_match, semantic_score, number_match, date_match, sources_correct, sources_precision. The functions
+that read dates, numbers and abstentions are added after the imports.
 """
 
 import json
@@ -23,9 +24,6 @@ ANSWER_FILES = [
 MAX_BYTES = 1_000_000
 MAX_CHARS = 20_000
 MAX_SOURCES = 1_000
-
-# White space of JavaScript's \s, because these scores are defined with it.
-S = "[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
 
 
 def main():
@@ -138,7 +136,7 @@ def bare(message_id):
 
 
 def normalize(text):
-    return re.sub(f"{S}+", " ", text.lower()).strip(" ")
+    return collapse(text.lower())
 
 
 def similarity(answer, gold):
@@ -156,7 +154,7 @@ def word_set(text):
 
 
 def parse_values(text):
-    days, times, rest = parse_dates_and_times(text[:MAX_CHARS])
+    days, times, rest = dates_and_times(text[:MAX_CHARS])
     return {"days": days, "times": times, "numbers": parse_numbers(rest)}
 
 
@@ -181,266 +179,6 @@ def minutes_after_midnight(value):
         return -1
     hour, minute = divmod(value, 100)
     return hour * 60 + minute if minute < 60 else -1
-
-
-def matches_day(wanted, found):
-    if wanted[1] != found[1] or (wanted[2] is not None and wanted[2] != found[2]):
-        return False
-    return wanted[0] is None or found[0] is None or wanted[0] == found[0]
-
-
-SCALES = {
-    **{"hundred": 100, "dozen": 12, "k": 1e3, "thousand": 1e3, "m": 1e6, "mm": 1e6, "mil": 1e6, "million": 1e6},
-    **{"b": 1e9, "bn": 1e9, "billion": 1e9, "trillion": 1e12},
-}
-# Scale letters that are also units (meter, millimeter, byte).
-AMBIGUOUS = {"m", "mm", "b"}
-
-PHONE = re.compile(r"(?<![\d-])(?:\+?1[-. ])?\(?(\d{3})\)?[-. ]{1,2}(\d{3})[-. ](\d{4})(?!\d)", re.ASCII)
-DIGITS = re.compile(
-    rf"(?<!\w)(?<!\d\.)([-−](?=[$€£]?[\d.]))?[$€£]?{S}?(?=\.?\d)(\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d+)?(\.\d+)?"
-    rf"(?:(?:{S}|-)?(hundred|dozen|thousand|million|mil|billion|bn|trillion)s?\b|(mm|k|m|b)\b)?"
-    rf"({S}?%|{S}?(?:percent|per cent|pct)\b)?",
-    re.ASCII,
-)
-ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-WORD_VALUES = {
-    **{word: value for value, word in enumerate(ONES)},
-    **{word: (i + 2) * 10 for i, word in enumerate(TENS)},
-}
-WORD = "|".join([*WORD_VALUES, "hundred", "thousand", "million", "billion"])
-SPELLED = re.compile(
-    rf"(?<![\w-])(?:an? )?(?:{WORD}|dozen)(?:(?:{S}|-|,? and )(?:{WORD}|dozen))*(?![\w])"
-    rf"({S}?%|{S}(?:percent|per cent|pct)\b)?",
-    re.ASCII,
-)
-
-
-def parse_numbers(text):
-    found = []
-
-    def add(values, is_pronoun=False):
-        rounded = {value if math.isinf(value) else float(f"{value:.12g}") for value in values}
-        found.append({"values": rounded, "is_pronoun": is_pronoun})
-        return " "
-
-    def phone(match):
-        return add([float("".join(match.groups()))])
-
-    def digits(match):
-        minus, whole, decimals, scale, letter, percent = match.groups()
-        number = float(f"{'-' if minus else ''}{(whole or '0').replace(',', '')}{decimals or ''}")
-        scaled = number * SCALES.get(scale or letter or "", 1)
-        values = [scaled, number] if letter in AMBIGUOUS else [scaled]
-        return add(values if percent is None else [*values, scaled / 100])
-
-    def spelled(match):
-        value = value_of_words(match.group(0))
-        if value is None:
-            return match.group(0)
-        percent = match.group(1)
-        return add([value] if percent is None else [value, value / 100], match.group(0).strip() == "one")
-
-    SPELLED.sub(spelled, DIGITS.sub(digits, PHONE.sub(phone, text.lower())))
-    return found
-
-
-def value_of_words(text):
-    """Returns the value of `one hundred and twenty-five thousand`, or None if it is not finite."""
-    total = part = 0.0
-    for word in re.findall(r"[a-z]+", text):
-        scale = SCALES.get(word)
-        if word in WORD_VALUES:
-            part += WORD_VALUES[word]
-        elif scale in (100, 12):
-            part = (part or 1) * scale
-        elif scale is not None and len(word) > 3:
-            total += (part or 1) * scale
-            part = 0.0
-    return total + part if math.isfinite(total + part) else None
-
-
-NAMES = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-MONTH = (
-    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\.?"
-)
-DAY = r"(\d{1,2})(?:st|nd|rd|th)?(?![\d:]|[a-z]|,\d{3}(?!\d)|\.\d)"
-YEAR = r"(\d{4}|'\d{2})(?!\d)"
-HOUR_MINUTE = r"(\d{1,2})(?:[:.](\d{2}))?"
-AM_PM = r"([ap])\.?m\b\.?"
-
-
-# A day is (year or None, month, day or None). A time is the set of its readings in minutes after midnight.
-
-
-def valid_day(year, month, day):
-    return (year, month, day) if 1 <= month <= 12 and (day is None or 1 <= day <= 31) else None
-
-
-def month_first(a, b, year):
-    return valid_day(year, int(a), int(b)) or valid_day(year, int(b), int(a))
-
-
-def month_of(name):
-    return NAMES.index(name[:3]) + 1
-
-
-def year_of(digits):
-    """Reads two digits as a year from 1950 to 2049."""
-    if digits is None:
-        return None
-    year = int(digits.replace("'", ""))
-    return year if year >= 100 else 2000 + year if year < 50 else 1900 + year
-
-
-def time_of_day(hour, minute, is_time=True):
-    return {hour * 60 + minute} if is_time and hour < 24 and minute < 60 else None
-
-
-def am_or_pm(hour, minute):
-    if hour > 23 or minute > 59:
-        return None
-    if hour == 0 or hour > 12:
-        return {hour * 60 + minute}
-    return {(hour % 12) * 60 + minute, (hour % 12 + 12) * 60 + minute}
-
-
-def half_day(hour, minute, half):
-    hour = int(hour)
-    return time_of_day(hour % 12 + (12 if half == "p" else 0), int(minute or 0), 0 < hour <= 12)
-
-
-# Tried in this order. Each pattern's matches are masked before the next is tried.
-DATE_PATTERNS = [
-    (r"(?<![\d/-])(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?![\d/-])", lambda y, m, d: valid_day(year_of(y), int(m), int(d))),
-    (
-        rf"(?<![\w:/.,-]){DAY}{S}+(?:of{S}+)?{MONTH}(?![a-z])(?:,?{S}+{YEAR})?",
-        lambda d, name, y: valid_day(year_of(y), month_of(name), int(d)),
-    ),
-    (
-        rf"(?<![a-z]){MONTH}{S}+(?:the{S}+)?{DAY}(?:,?{S}+(?:of{S}+)?{YEAR})?",
-        lambda name, d, y: valid_day(year_of(y), month_of(name), int(d)),
-    ),
-    (rf"(?<![a-z]){MONTH}(?:,|{S}+of)?{S}+{YEAR}", lambda name, y: valid_day(year_of(y), month_of(name), None)),
-    (
-        r"(?<![\d/.-])(\d{1,2})([/-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])",
-        lambda a, _, b, y: month_first(a, b, year_of(y)),
-    ),
-    (r"(?<![\d/.-])(\d{1,2})\/(\d{1,2})(?![\d/]|\.\d)", lambda m, d: valid_day(None, int(m), int(d))),
-]
-TIME_PATTERNS = [
-    # The start of a range that has am or pm only at its end.
-    (
-        rf"(?<![\w:.$]){HOUR_MINUTE}(?={S}*(?:-|–|to|until){S}*\d{{1,2}}(?:[:.]\d{{2}})?{S}*{AM_PM})",
-        lambda h, m, _: am_or_pm(int(h), int(m or 0)),
-    ),
-    (rf"(?<![\w:.$]){HOUR_MINUTE}(?::\d{{2}})?{S}*{AM_PM}", half_day),
-    (rf"(?:\b12(?::00)?{S}*)?\b(?:noon|midday)\b", lambda: time_of_day(12, 0)),
-    (rf"(?:\b12(?::00)?{S}*)?\bmidnight\b", lambda: time_of_day(0, 0)),
-    (r"(?<![\w:.])(\d{1,2}):(\d{2})(?::\d{2})?(?![\d:])", lambda h, m: am_or_pm(int(h), int(m))),
-    (
-        rf"(?<![\w:.,$/-])([01]\d|2[0-3])([0-5]\d)(?={S}*(?:hours|hrs|h)\b)",
-        lambda h, m: time_of_day(int(h), int(m)),
-    ),
-    (r"(?<![\w:.,$/-])(0\d)([0-5]\d)(?![\w/-]|[.,]\d)", lambda h, m: time_of_day(int(h), int(m))),
-]
-
-
-def parse_dates_and_times(text):
-    """Returns dates and times of day. Numeric dates are month first, unless only day first is valid."""
-    days, times, rest = [], [], text.lower()
-    for patterns, found in ((DATE_PATTERNS, days), (TIME_PATTERNS, times)):
-        for pattern, read in patterns:
-
-            def mask(match, read=read, found=found):
-                value = read(*match.groups())
-                if value is None:
-                    return match.group(0)
-                found.append(value)
-                # Mask with a letter: after a space, the hyphen of a range would be read as a minus.
-                return "x" * len(match.group(0))
-
-            rest = re.sub(pattern, mask, rest, flags=re.ASCII)
-    return days, times, rest
-
-
-# Matches "I don't know" in its many forms. In doubt the text counts as an answer: if it continues after the abstention,
-# or describes what one email does not mention.
-
-LONGEST = 600
-GOES_ON = re.compile(
-    r"\b(but|however|though|although|nevertheless|nonetheless|that said|instead|except|likely|probably|perhaps|possibly"
-    r"|best guess|closest|i (believe|think|assume|guess)|appears? (to be|that)|seems? (to be|that)"
-    r"|so (i|we|he|she|they))\b",
-    re.ASCII,
-)
-LEAD = re.compile(
-    r"^((i am |i'm )?sorry|apologies|i apologi[sz]e|unfortunately|after (an? )?(thorough |extensive )?search[^,]*"
-    r"|having searched[^,]*|based on [^,]*|from (the|your|these) [^,]*|despite [^,]*)[,.:;]?( but)? "
-)
-MAIL = "(mailbox|inbox|e-?mails|mails|messages)"
-FOUND_IN = rf"(in|within|among|from|by) (the|your|this|my|any of the|any|these) (available |provided |searched )?{MAIL}"
-FACT = "(information|answer|record|mention|reference|details?|evidence|results?|data)"
-COULD_NOT = (
-    "(could not|couldn't|cannot|can't|can not|did not|didn't|do not|don't|have not|haven't|(am|was|were|been) unable to"
-    "|(am|was|were) not able to|wasn't able to|(have not|haven't) been able to)"
-)
-SEARCHED = (
-    rf"(available |provided |searched |retrieved )?({MAIL}|search results|available information"
-    rf"|information (available|provided))( (in|of|from|to|that) [^,]*)?"
-)
-TELLS = "(mentions?|contains?|says?|specif(y|ies)|states?)"
-ABSTAINS = [
-    re.compile(form, re.ASCII)
-    for form in (
-        r"(i|we) (do not|don't|can not|cannot|can't) (actually |really |currently )?(know|say|tell)( (the answer"
-        r"|for (sure|certain)|this|that|who|whom|whose|what|when|where|which|why|how|if|whether|based|from|because|as"
-        r"|since|yet|sorry)\b.*)?",
-        r"(i|we) (do not|don't) know (the|her|his|their|your|its|any) [^,;]*",
-        r"(i|we) (do not|don't) have (any |enough |sufficient |the |that |this )*(information|answer|details|data|record"
-        r"|e-?mails?)\b.*",
-        rf"(i|we) {COULD_NOT} (find|locate|see|identify|uncover) .*\b({FACT}|mentions?|records|references|anything"
-        r"|answers|e-?mails?|mails?|messages?|mailbox|inbox)\b.*",
-        rf"(i|we) {COULD_NOT} (find|locate|see) (it|this|that|an answer|one)",
-        rf"(i|we) {COULD_NOT} (determine|answer|work out|establish)\b.*",
-        rf"(there (is|are|was|were) )?no (relevant |specific |further |matching |such |clear )*{FACT}s?\b.*\b({MAIL}"
-        r"|search(es)?|found|available|given)\b.*",
-        r"(there (is|are|was|were) )?no (relevant |specific |matching |such )*(e-?mails?|mails?|messages?) .*\b(about"
-        r"|regarding|mention\w*|contain\w*|match\w*|found|(in|within) (the|your|this) (mailbox|inbox))\b.*",
-        r"there (is|are|was|were) (nothing|no (e-?mails?|mails?|messages?))\b.*\b(mailbox|inbox|e-?mails|mails"
-        r"|messages)\b.*",
-        rf"(the|your|this|my|available|these) {SEARCHED} (does not|do not|doesn't|don't|did not|didn't|never {TELLS})"
-        r"\b.*",
-        rf"none of (the|your|my|these) {SEARCHED} {TELLS}\b.*",
-        r".{0,80} (is|was|are|were) (not|never) (\w+ )?(mentioned|specified|stated|given|found|available|provided"
-        rf"|contained|known|recorded|included) (anywhere )?{FOUND_IN}.*",
-        r"(it|that|this|the answer|the information|this information|the question|this question) (is|was|could|can) ?(not"
-        rf"|n't|never) (be )?(known|available|found|determined|answered|in (the|your|this) {MAIL})\b.*",
-        r"(it|that|this|the answer|this information|the information|this question) (cannot|can't) be (known|found"
-        r"|determined|answered)\b.*",
-        r"(is |was )?(unknown|not (known|found|available|specified|mentioned|stated|provided)|unanswerable"
-        rf"|cannot (be )?determined?|cannot answer)( {FOUND_IN})?",
-        r"(n/a|no answer( (was )?found)?|(the )?(answer|information|details) (is |was |are )?(unknown|not (known|found"
-        r"|available|provided))|(there is )?(insufficient|not enough) (information|data|evidence)\b.*)",
-    )
-]
-
-
-def is_dont_know(answer):
-    plain = re.sub("[‘’ʼ]", "'", answer.lower())
-    plain = re.sub(f"{S}+", " ", re.sub('[*_`"“”]', "", plain)).strip(" ")
-    if plain == "" or len(plain) > LONGEST:
-        return False
-    statement = LEAD.sub("", plain)
-    if GOES_ON.search(statement):
-        return False
-    first = re.split(f"(?<=[.!?]){S}", statement)[0].rstrip(".!?")
-    return any(form.fullmatch(first) for form in ABSTAINS)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,19 @@
-// The Python functions with which exported cases and assertions check an answer (`answer_checks.py`). The patterns and
-// word lists for dates and numbers are generated from the TypeScript ones, so that each is defined once.
-import { readBuiltFile } from "../../platform/program-files.js";
-import { DATE_AND_NUMBER_RULES } from "../../text/dates-and-numbers.js";
+// The reading of dates, times, numbers and abstentions as Python, for programs that run without art-e: exported evals and
+// the grader of exported tasks. The patterns and words are generated from the TypeScript ones, so that each is defined
+// once.
+import { readBuiltFile } from "../platform/program-files.js";
+import { ABSTENTION_RULES } from "./abstention.js";
+import { DATE_AND_NUMBER_RULES } from "./dates-and-numbers.js";
 
 type Constant = RegExp | readonly RegExp[] | number | readonly string[] | Readonly<Record<string, number>>;
 
-/** Source of the Python module. */
-export const ANSWER_CHECKS = withConstants(readBuiltFile("evals/as-python/answer_checks.py"), DATE_AND_NUMBER_RULES);
+const CONSTANTS: Readonly<Record<string, Constant>> = { ...DATE_AND_NUMBER_RULES, ...ABSTENTION_RULES };
 
-/** Inserts the constants after the imports. */
-function withConstants(source: string, constants: Readonly<Record<string, Constant>>): string {
-  const lines = Object.entries(constants).map(([name, value]) => `${name} = ${pythonOf(value)}`);
-  return source.replace("import re\n", (imports) => `${imports}\n${lines.join("\n")}\n`);
+/** Adds the functions to a Python program, which imports `math` and `re`, after its imports. */
+export function withProseRules(program: string): string {
+  const constants = Object.entries(CONSTANTS).map(([name, value]) => `${name} = ${pythonOf(value)}`);
+  const rules = `${constants.join("\n")}\n\n${readBuiltFile("text/as-python/prose_rules.py")}`;
+  return program.replace(/(?:^import .*\n)+/m, (imports) => `${imports}\n${rules}\n`);
 }
 
 function pythonOf(value: Constant): string {
