@@ -1,6 +1,6 @@
-// The reading of dates, times, numbers and abstentions as Python, for programs that run without art-e: exported evals and
-// the grader of exported tasks. The patterns and words are generated from the TypeScript ones, so that each is defined
-// once.
+// The reading of dates, times, numbers and abstentions as Python, for programs that run without art-e: exported evals
+// and the grader of exported tasks. The patterns and words are generated from the TypeScript ones, so that each is
+// defined once.
 import { readBuiltFile } from "../platform/program-files.js";
 import { ABSTENTION_RULES } from "./abstention.js";
 import { DATE_AND_NUMBER_RULES } from "./dates-and-numbers.js";

@@ -103,7 +103,7 @@ function importSummary(summary: ImportSummary, seconds: number, file: string): s
   const rows: [string, string][] = [
     ["Read", count(summary.read)],
     ["Forms", formCounts(summary.forms)],
-    ["Stored", `${count(summary.stored)} new messages (${count(summary.distinct)} distinct emails)`],
+    ["Stored", `${counted(summary.stored, "new message")} (${counted(summary.distinct, "distinct email")})`],
     ["Duplicates", `${count(summary.duplicates)} already existed`],
   ];
   if (summary.renamed > 0) rows.push(["Renamed", `${count(summary.renamed)} had the Message-ID of a different email`]);

@@ -37,9 +37,9 @@ describe("importing mail", () => {
           "Time: #",
           RULE,
           "Largest mailboxes:",
-          "  marcus.hale@kestrelplains.example    219 mails  (sender of the sent mail)",
-          "  dana.okafor@kestrelplains.example    137 mails  (sender of the sent mail)",
-          "  ruth.whitlock@kestrelplains.example  101 mails  (sender of the sent mail)",
+          "  marcus.hale@kestrelplains.example    219 emails  (sender of the sent mail)",
+          "  dana.okafor@kestrelplains.example    137 emails  (sender of the sent mail)",
+          "  ruth.whitlock@kestrelplains.example  101 emails  (sender of the sent mail)",
           "Next: art-e search marcus.hale@kestrelplains.example WORDS",
           "",
         ].join("\n"),
@@ -74,7 +74,7 @@ describe("importing mail", () => {
       write("saved/1.eml", "From: ann@x.example\nTo: ben@x.example\nSubject: Plums\n\nPlums");
       const { stdout } = await artE("import saved --db saved.db");
       expect(boxLines(stdout)).toMatchObject({ Mailboxes: "2" });
-      expect(stdout).toContain("Largest mailboxes:\n  ann@x.example  1 mail\n  ben@x.example  1 mail\n");
+      expect(stdout).toContain("Largest mailboxes:\n  ann@x.example  1 email\n  ben@x.example  1 email\n");
       const estimate = await artE("questions make -o made.jsonl --db saved.db --dry-run --json");
       expect(JSON.parse(estimate.stdout)).toMatchObject({ mailboxes: 2 });
       const one = await artE("questions make -o made.jsonl --db saved.db --inbox ben@x.example --dry-run --json");
