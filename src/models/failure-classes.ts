@@ -189,8 +189,8 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
     kind: "auth",
     consequence: "stops",
     codes: wordList(`
-      api_key_* authentication_error invalid_api_key invalid_authentication* permission_denied permission_error
-      unauthenticated unauthorized 1004 2049
+      api_key_* authentication_error invalid_api_key invalid_authentication* permission_error unauthenticated
+      unauthorized 1004 2049
     `),
     statuses: [401, 403],
     words: [
@@ -198,6 +198,7 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
         statuses: [400, 422],
         pattern: anyOf(
           KEY,
+          "\\b(?:does not|doesn't|do not|don't) have (?:the )?(?:\\w+ )?permissions?\\b",
           "\\binvalid token\\b|\\b(?:token|key) (?:is |has )?(?:been )?(?:expired|revoked)\\b|\\bnot authenticated\\b",
         ),
       },

@@ -574,6 +574,7 @@ describe("an error without a known code", () => {
     [403, "PROHIBITED_CONTENT"],
     [446, "The guardrail checks defined in the config failed."],
     [424, "Response blocked due to security configurations"],
+    [403, "The prompt was flagged as unsafe", "PERMISSION_DENIED"],
   ])("means refused because of its words (%i %s)", (status, message, code) => {
     expect(kindOf(status, message, code)).toBe("refused");
   });
