@@ -74,6 +74,20 @@ describe("readTnef", () => {
     expect(readTnef(tnef(message(0x9003, all)))).toMatchObject({ body, isDamaged: false });
   });
 
+  it("reports an unknown attribute, the beginning of one, and none at all", () => {
+    const [body, title] = [message(0x800c, Buffer.from("plums\0")), attachment(0x8010, Buffer.from("a.txt\0"))];
+    const whole = tnef(body, START_ATTACHMENT, title);
+    const damaged = [
+      tnef(message(0x900c, Buffer.from("plums\0")), START_ATTACHMENT, title),
+      tnef(),
+      ...Array.from({ length: 8 }, (_, i) => whole.subarray(0, whole.length - title.length + i + 1)),
+    ];
+    expect(damaged.map((data) => readTnef(data)?.isDamaged)).toEqual(damaged.map(() => true));
+    for (const intact of [whole, Buffer.concat([whole, Buffer.from("\r\n")])]) {
+      expect(readTnef(intact)?.isDamaged).toBe(false);
+    }
+  });
+
   it("reports wrong checksums of attributes and of compressed RTF, and truncation", () => {
     const whole = tnef(message(0x800c, Buffer.from("plums\0")));
     expect(readTnef(whole)?.isDamaged).toBe(false);

@@ -52,6 +52,9 @@ export function readTnef(data: Buffer): TnefMail | null {
 
 const SIGNATURE = 0x223e9f78;
 const HEADER_BYTES = 6;
+const ATTRIBUTE_HEADER_BYTES = 9;
+/** First byte of an attribute: of the message, or of an attachment. */
+const LEVELS = [1, 2];
 
 // Attributes (MS-OXTNEF 2.1.3.1.1, without their types).
 const ATT_BODY = 0x800c;
@@ -124,20 +127,36 @@ function readMessage(data: Buffer, depth: number): Message | null {
   return { mail: { body, attachments, isDamaged }, header: headerOf(properties, texts) };
 }
 
+/** Whether MS-OXTNEF has an attribute with this number. A checksum does not include the number. */
+function isAttribute(id: number): boolean {
+  return id <= 0x0009 || (id >= 0x8000 && id <= 0x8013) || id === 0x8020 || (id >= 0x9001 && id <= 0x9007);
+}
+
+interface Attribute {
+  readonly id: number;
+  readonly value: Buffer;
+  readonly isIntact: boolean;
+}
+
 /**
  * Yields the attributes: level, tag, length, value, and a checksum, which is the sum of the value's bytes. An attribute
- * that ends after the data is the last one.
+ * that ends after the data is the last one. Bytes after the last one that do not begin another are ignored.
  */
-function* attributesOf(data: Buffer): Generator<{ id: number; value: Buffer; isIntact: boolean }> {
-  for (let at = HEADER_BYTES; at + 9 <= data.length; ) {
+function* attributesOf(data: Buffer): Generator<Attribute> {
+  let at = HEADER_BYTES;
+  while (at + ATTRIBUTE_HEADER_BYTES <= data.length) {
     const id = data.readUInt16LE(at + 1);
-    const end = at + 9 + data.readUInt32LE(at + 5);
-    const value = data.subarray(at + 9, end);
+    const start = at + ATTRIBUTE_HEADER_BYTES;
+    const end = start + data.readUInt32LE(at + 5);
+    const value = data.subarray(start, end);
     let sum = 0;
     for (const byte of value) sum = (sum + byte) & 0xffff;
-    yield { id, value, isIntact: end + 2 <= data.length && data.readUInt16LE(end) === sum };
+    const isWhole = end + 2 <= data.length && data.readUInt16LE(end) === sum;
+    yield { id, value, isIntact: isWhole && isAttribute(id) };
     at = end + 2;
   }
+  const isCutOff = at === HEADER_BYTES || LEVELS.includes(data[at] ?? 0);
+  if (isCutOff) yield { id: 0, value: Buffer.alloc(0), isIntact: false };
 }
 
 const STRING = 0x1e;
