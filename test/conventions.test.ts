@@ -80,7 +80,7 @@ const EXPLAINS_EVALS = /(evals?|error-analysis|eval-files|label-traces|scoring-a
 /** Other words for what evals measure, with the one that is used. */
 const OTHER_WORDS: readonly (readonly [other: RegExp, word: string])[] = [
   [/false[ _]failures?(?![ _]rate)|false alarms?/i, "false failure rate"],
-  [/\b(training|held-out) half\b/i, "labels that are (not) kept for tests"],
+  [/\b(training|held-out) half\b/i, "labels that are (not) held out for tests"],
   [/\b(called|same as) (coverage|recall)\b/i, "TNR, TPR"],
   [/\b(same chance|better than chance)\b/i, "probability"],
 ];

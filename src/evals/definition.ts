@@ -188,7 +188,7 @@ const evalTestSchema = z.object({
   labelsHash: z.string(),
   /**
    * The half or halves of the labels that a cross-fitted test used: each trace was judged by the eval as chosen without
-   * the part of the labels that contains it. Absent if the eval itself judged the labels that are kept for tests.
+   * the part of the labels that contains it. Absent if the eval itself judged the held-out labels.
    */
   crossFitted: z.enum(["both", "heldout"]).exactOptional(),
   agreement: agreementSchema,

@@ -51,7 +51,7 @@ export interface GeneratedVariation extends WrittenVariation {
 }
 
 export interface Generation {
-  /** Number of good traces. Labels that are kept for tests are never read. */
+  /** Number of good traces. Labels that are held out for tests are never read. */
   readonly good: number;
   readonly bad: number;
   /** These labels by source. Absent if all are by people. */

@@ -374,7 +374,7 @@ function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement,
 }
 
 const CORRECTED =
-  "labels that are not kept for tests were changed after the first eval for this mode, so only the kept ones count";
+  "labels that are not held out for tests were changed after the first eval for this mode, so only the held-out ones count";
 
 /** Labels that were corrected with the help of an eval, or of an earlier version, cannot validate it. */
 function isTrainingCorrected(db: Db, criterion: string): boolean {

@@ -157,7 +157,7 @@ it("counts only the held-out half once labels of the training half have changed 
   expect(after.crossFitted).toBe("heldout");
   expect(after.agreement.good + after.agreement.bad).toBe(heldOut);
   expect(after.warnings).toContain(
-    "labels that are not kept for tests were changed after the first eval for this mode, so only the kept ones count",
+    "labels that are not held out for tests were changed after the first eval for this mode, so only the held-out ones count",
   );
   expect(latestTest(db, stored)?.isStale).toBe(false);
   db.close();

@@ -72,7 +72,7 @@ function drawExamples(
   if (bad.length + good.length < wanted) {
     throw new UserError(
       "labels_few",
-      `Too few labels for ${wanted} examples: people labeled ${good.length} good and ${bad.length} bad answers that can be shown and are not kept for tests.`,
+      `Too few labels for ${wanted} examples: people labeled ${good.length} good and ${bad.length} bad answers that can be shown and are not held out for tests.`,
       `Label more answers: ${commandLine`art-e evals label`}${modeFlag(criterion)}. Or pass a smaller number of --examples.`,
     );
   }

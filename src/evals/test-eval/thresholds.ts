@@ -40,14 +40,14 @@ export function requireLabels(db: Db, { half, good, bad, criterion, others = 0 }
   const verb = isBoth ? "choose and test" : half === "training" ? "choose" : "test";
   const kept = isBoth
     ? ""
-    : ` Of the first ${MIN_IN_TRAINING + MIN_OF_A_KIND} bad traces, ${MIN_IN_TRAINING} are kept for making evals and ${MIN_OF_A_KIND} for testing them.`;
+    : ` Of the first ${MIN_IN_TRAINING + MIN_OF_A_KIND} bad traces, ${MIN_IN_TRAINING} are for making evals and ${MIN_OF_A_KIND} for testing them.`;
   const uncounted =
     others === 0 ? "" : ` The other ${others} labels there are not by people, so they cannot validate an eval.`;
   const otherMode = good + bad + others > 0 ? "" : ` Select a mode: --mode NAME (${commandLine`art-e evals modes`}).`;
   const label = commandLine`art-e evals label ${[...labeledTracesWord(db, criterion), "--enriched"]}`;
   throw new UserError(
     "labels_few",
-    `Too few labels to ${verb} evals: ${good} good and ${bad} bad traces${name}${isBoth ? "" : " are kept for this"} (minimum ${least} of each).${uncounted}`,
+    `Too few labels to ${verb} evals: ${good} good and ${bad} bad traces${name}${isBoth ? "" : " are available"} (minimum ${least} of each).${uncounted}`,
     `Label more traces, likely failures first: ${label}${modeFlag(criterion)}.${kept} Without labels, cases follow from the scores of a run: ${commandLine`art-e evals cases latest`}.${otherMode}`,
   );
 }

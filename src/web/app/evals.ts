@@ -209,13 +209,13 @@ function testText({ mode, rejections, error }: JobResult<"tested">["tests"][numb
 }
 
 function disagreements({ total, disagreements: some }: JobResult<"reviewed">): HTMLElement {
-  if (total === 0) return h("p.notice", "No label that is not kept for tests disagrees with it.");
+  if (total === 0) return h("p.notice", "No label outside the held-out ones disagrees with it.");
   return h(
     "section",
     h("h3", `Disagreements (${total})`),
     h(
       "p.hint",
-      "On labeled traces that are not kept for tests. The eval might be based on them. If you change one of these labels, later tests of evals from templates count only the labels that are kept.",
+      "On labeled traces that are not held out for tests. The eval might be based on them. If you change one of these labels, later tests of evals from templates count only the held-out labels.",
     ),
     table(
       "Disagreements",

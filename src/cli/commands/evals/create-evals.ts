@@ -121,7 +121,7 @@ const addEvalSchema = z.object({
   }),
   examples: wholeNumber(0, 20)
     .default(0)
-    .meta({ description: "With --judge: number of labeled answers in its prompt, none of them kept for tests" }),
+    .meta({ description: "With --judge: number of labeled answers in its prompt, none of them held out for tests" }),
   ...seedShape,
   mode: criterionNameSchema.optional().meta({ placeholder: "NAME", description: "Failure mode of the eval" }),
 });
@@ -235,7 +235,7 @@ function generationText(
     one.saved === null || one.best === null ? [] : [{ ...one, stored: one.saved.stored, best: one.best }],
   );
   const lines = [
-    `${good} good and ${bad} bad traces were read${otherSourcesText(sources)}. The model saw these labels, so their figures do not validate the evals. The other labels are kept for the test.`,
+    `${good} good and ${bad} bad traces were read${otherSourcesText(sources)}. The model saw these labels, so their figures do not validate the evals. The other labels are held out for the test.`,
     "",
     "A good trace, according to the model:",
     ...criteria.map((sentence) => `  ${oneLine(sentence, 200)}`),

@@ -308,7 +308,7 @@ const showEvalSchema = z.object({
   code: toggle.meta({ description: "Show the eval as a function" }),
   disagreements: toggle.meta({
     description:
-      "Run the eval on the labeled traces that are not kept for tests, and list those on which a label disagrees",
+      "Run the eval on the labeled traces that are not held out for tests, and list those on which a label disagrees",
   }),
   mode: criterionNameSchema
     .optional()
@@ -361,7 +361,7 @@ export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code
 });
 
 const IF_CHANGED =
-  "If you change one of these labels, later tests of evals from templates count only the labels that are kept for tests.";
+  "If you change one of these labels, later tests of evals from templates count only the held-out labels.";
 
 async function showDisagreements(name: string, mode: string | undefined, context: CommandContext): Promise<void> {
   const { reviewEval } = await import("../../../evals/review-eval.js");
@@ -369,7 +369,7 @@ async function showDisagreements(name: string, mode: string | undefined, context
   const { definition } = stored;
   context.out.result({ name: definition.name, version: definition.version, agreement, contradictions }, () =>
     [
-      `${evalLabel(definition)} on labeled traces that are not kept for tests. It might be based on them:`,
+      `${evalLabel(definition)} on labeled traces that are not held out for tests. It might be based on them:`,
       "",
       agreementTable(agreement),
       ...(contradictions.length === 0
