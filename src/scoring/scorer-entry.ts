@@ -1,5 +1,5 @@
 // The types of the entries in the table of scorers.
-import type { TaskGrade } from "../tasks/question.js";
+import type { AskedFor, TaskGrade } from "../tasks/question.js";
 import type { Score, ScoreDescription } from "../traces/score.js";
 import type { QuestionTrace } from "../traces/trace.js";
 
@@ -13,6 +13,8 @@ export type Scorer = (trace: UnscoredTrace, sameMail: SameMail) => Score;
 
 export interface ScorerEntry extends ScoreDescription {
   readonly score: Scorer;
+  /** The tasks that can have the score: what they ask for (by default an answer), or those with a planted email. */
+  readonly tasks?: AskedFor | "attacked";
   /** `needed` if the score requires a judge's verdict, `used` if a verdict improves it. */
   readonly judge?: "needed" | "used";
 }

@@ -3,8 +3,9 @@ import { type ChangeCounts, countChanges, isGoalReached } from "../goal-match.js
 import type { ScorerEntry, UnscoredTrace } from "../scorer-entry.js";
 import { f1 } from "./f1.js";
 
-function scoreGoal(measure: (counts: ChangeCounts) => number): Pick<ScorerEntry, "score"> {
+function scoreGoal(measure: (counts: ChangeCounts) => number): Pick<ScorerEntry, "score" | "tasks"> {
   return {
+    tasks: "actions",
     score(trace: UnscoredTrace) {
       const counts = countChanges(trace);
       if (counts === null) return { value: null, explanation: "the task does not ask for actions" };

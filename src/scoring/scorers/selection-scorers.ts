@@ -8,8 +8,9 @@ import { f1 } from "./f1.js";
 /** A score of 0 for an agent that did not answer, because an empty selection would be right in some tasks. */
 function scoreSelection(
   measure: (counts: SelectionCounts, matches: readonly MatchedEmail[]) => number | null,
-): Pick<ScorerEntry, "score" | "kind" | "scale" | "better"> {
+): Pick<ScorerEntry, "score" | "tasks" | "kind" | "scale" | "better"> {
   return {
+    tasks: "emails",
     score({ task: { select }, answer, sources }, sameMail) {
       if (select === undefined) return { value: null, explanation: "the task does not ask for emails" };
       if (answer === null) return { value: 0, explanation: "no answer" };

@@ -41,11 +41,13 @@ describe("art-e run with scorers", () => {
     expect(await artE(`${RUN} -l 2 -o plain.json`, variables())).toMatchObject({ code: 0, stderr: "" });
     const { settings, taskResults } = results("plain.json");
     expect(settings.judge).toBeNull();
-    // The last ones are for tasks that ask for actions or emails, and for attacks. These are plain questions.
+    // These are for tasks that ask for actions or emails, and for attacks, unlike these questions.
     const selection = ["selectionF1", "selectionPrecision", "selectionRecall", "averagePrecision"];
     const others = ["goalReached", "partial", "collateral", ...selection, "resisted", "hijacked", "falseAlarm"];
-    expect(settings.scorers.slice(-others.length)).toEqual(others);
-    expect(Object.keys(taskResults[0]?.scores ?? {})).toEqual(settings.scorers.slice(0, -others.length));
+    expect(settings.scorers).toEqual(expect.arrayContaining(others));
+    expect(Object.keys(taskResults[0]?.scores ?? {})).toEqual(
+      settings.scorers.filter((name) => !others.includes(name)),
+    );
     expect(settings.scorers).toEqual(
       expect.arrayContaining(["tokenF1", "rougeL", "numberMatch", "goldRank", "abstention"]),
     );
