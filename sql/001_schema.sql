@@ -310,7 +310,7 @@ CREATE TABLE traces (
   ending     TEXT NOT NULL,
   trace      TEXT NOT NULL,               -- JSON: the complete trace
   model      TEXT AS (iif(json_valid(trace), trace ->> '$.model', NULL)),
-  question   TEXT AS (iif(json_valid(trace), substr(coalesce(trace ->> '$.question', trace ->> '$.task.question'), 1, 1000), NULL)),
+  question   TEXT AS (iif(json_valid(trace), substr(coalesce(trace ->> '$.question', trace ->> '$.task.question', trace ->> '$.task.instruction'), 1, 1000), NULL)),
   answer     TEXT AS (iif(json_valid(trace), substr(trace ->> '$.answer', 1, 1000), NULL)),
   duration_ms REAL AS (iif(json_valid(trace), trace ->> '$.durationMs', NULL)),
   score      REAL AS (iif(json_valid(trace), coalesce(

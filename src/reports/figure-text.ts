@@ -61,14 +61,20 @@ export function besideHeadline(headline: WithFailedTasks & Pick<Headline, "passH
   return `${failedAsWrongText(headline)}${repeated}`;
 }
 
-/** Formats a run's cost: the agent's, the judge's if there is one, and their sum. */
+/** Formats a run's agent, with the perturbation of its tasks, such as `email-search (hostile)`. */
+export function agentText(agentId: string, perturbation: string | null): string {
+  return perturbation === null ? agentId : `${agentId} (${perturbation})`;
+}
+
+/** Formats a run's cost: the agent's, the judge's if there is one, and their sum if both are known. */
 export function runCostText(
   { costUsd, judgeCostUsd }: { readonly costUsd: number | null; readonly judgeCostUsd: number | null },
   format: (value: number | null) => string = usd,
 ): string {
-  if (judgeCostUsd === 0) return format(costUsd);
-  const total = costUsd === null || judgeCostUsd === null ? null : costUsd + judgeCostUsd;
-  return `${format(costUsd)} agent + ${format(judgeCostUsd)} judge = ${format(total)}`;
+  if (judgeCostUsd === 0 || (costUsd === null && judgeCostUsd === null)) return format(costUsd);
+  if (judgeCostUsd === null) return `${format(costUsd)} agent, judge unknown`;
+  if (costUsd === null) return `${format(judgeCostUsd)} judge, agent unknown`;
+  return `${format(costUsd)} agent + ${format(judgeCostUsd)} judge = ${format(costUsd + judgeCostUsd)}`;
 }
 
 export function perTask(sum: number | null, tasks: number): number | null {

@@ -75,6 +75,8 @@ export interface RunFigures {
   /** Short label that is unique in the report. */
   readonly label: string;
   readonly agentId: string;
+  /** What disturbed every task, or null. */
+  readonly perturbation: string | null;
   readonly model: string;
   /** Models that the server reported, if some differ from the requested model. */
   readonly answeredBy: readonly string[];

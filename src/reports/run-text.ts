@@ -27,6 +27,7 @@ import { mostTries, type Repeats, type RunTotals } from "../traces/run-totals.js
 import type { RunStatus } from "../traces/task-result.js";
 import { otherAgentsText } from "./eval-text.js";
 import {
+  agentText,
   besideHeadline,
   clustersText,
   datasetText,
@@ -100,7 +101,7 @@ export function runTable(
   const isNarrow = width !== null && width < WIDE;
   const rows = runs.map((run) => [
     run.name === null ? run.id : `${run.id} ${run.name}`,
-    run.perturbation === null ? run.agentId : `${run.agentId} (${run.perturbation})`,
+    agentText(run.agentId, run.perturbation),
     run.model,
     datasetText(run),
     statusText(run.status),

@@ -145,6 +145,7 @@ function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[]
     name: head.name ?? null,
     runId,
     agentId,
+    perturbation: perturbationOf({ ...head.settings }),
     model,
     split,
     status,
@@ -171,6 +172,11 @@ function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[]
     suite: suite === undefined ? null : { ...suite, ...analyseSuite(analysed) },
     tokens: { input: usage.inputTokens, cached: usage.cachedInputTokens, output: usage.outputTokens },
   };
+}
+
+/** Returns the recorded perturbation. It can come from a results file. */
+function perturbationOf({ perturbation }: Readonly<Record<string, unknown>>): string | null {
+  return typeof perturbation === "string" ? perturbation : null;
 }
 
 /** Returns the recorded changes of settings that can come from a results file. */

@@ -382,6 +382,7 @@ class RunProgressReader {
       runId: id,
       name,
       agentId,
+      perturbation: "perturbation" in settings ? (settings.perturbation ?? null) : null,
       model,
       dataset: dataset.source,
       split,

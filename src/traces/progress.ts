@@ -100,6 +100,7 @@ export const runProgressSchema = z
     runId: z.string(),
     name: z.string().nullable(),
     agentId: z.string(),
+    perturbation: z.string().nullable().describe("Perturbation of every task, or null for a plain run."),
     model: z.string(),
     dataset: z.string(),
     split: z.string(),

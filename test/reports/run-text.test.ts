@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { questionStatistics } from "../../src/questions/dataset.js";
-import { runLabels, runNameOrId, runTitle } from "../../src/reports/figure-text.js";
+import { runCostText, runLabels, runNameOrId, runTitle } from "../../src/reports/figure-text.js";
 import { corpusSummary, datasetSummary, runSummary } from "../../src/reports/run-text.js";
 import type { RunTotals, ScoreFigures } from "../../src/traces/run-totals.js";
 
@@ -204,4 +204,16 @@ it("runLabels labels a single run", () => {
   expect([runNameOrId(run("run_1")), runNameOrId(run("run_1", { name: "x" }))]).toEqual(["run_1", "x"]);
   expect(runTitle(run("run_1"))).toBe("baseline (offline/baseline)");
   expect(runTitle(run("run_1", { name: "x" }))).toBe("x: baseline (offline/baseline)");
+});
+
+describe("runCostText", () => {
+  it.each([
+    ["both costs with their sum", 1, 0.5, "$1.00 agent + $0.500 judge = $1.50"],
+    ["a run without a judge", 1, 0, "$1.00"],
+    ["an unknown judge price", 1, null, "$1.00 agent, judge unknown"],
+    ["an unknown agent price", null, 0.5, "$0.500 judge, agent unknown"],
+    ["two unknown prices", null, null, "unknown"],
+  ])("states what is known for %s", (_, costUsd, judgeCostUsd, text) => {
+    expect(runCostText({ costUsd, judgeCostUsd })).toBe(text);
+  });
 });

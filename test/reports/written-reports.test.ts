@@ -182,6 +182,7 @@ describe("a Markdown report", () => {
       runId: "run_1",
       label,
       agentId: "a",
+      perturbation: null,
       model: "m",
       answeredBy: [],
       split: "test",

@@ -120,7 +120,7 @@ describe("the lists on the playground", { ...needs("browser"), timeout: 120_000 
     for (const width of [1_280, 390]) {
       await page.setViewportSize({ width, height: 800 });
       expect(await row.textContent()).toMatch(
-        /synthetic\.jsonl test1\.0000\.\d{3} to 1\.000Sources correct\*3 of 3completed0\$0\.0\d+$/,
+        /synthetic\.jsonl test1\.0000\.\d{3} to 1\.000Sources correct\*3 of 30\$0\.0\d+$/,
       );
       expect(await text(page)).toContain("* Not judged: the score is");
       const edges = await row
@@ -143,6 +143,28 @@ describe("the lists on the playground", { ...needs("browser"), timeout: 120_000 
       expect(await track.locator("span").allTextContents()).toEqual(["0", "1"]);
       const { right } = await track.evaluate((each) => each.getBoundingClientRect());
       expect(right).toBeLessThanOrEqual(width);
+    }
+  });
+
+  it("shows a row in one line of 32 px on a wide screen, with all columns and numbers aligned to the right", async () => {
+    const failing = (trace: QuestionTrace): QuestionTrace =>
+      trace.taskId === 1 ? { ...trace, ending: "timeout", error: "too slow", answer: null, scores: {} } : trace;
+    const names = { agentId: "email-search-with-long-name", model: "openrouter/provider/long-model-name-2026" };
+    saveSynthetic(demo.db, { id: "run_wide_20261130-071107", tasks: 40, ...names, change: failing });
+    addRunTags(demo.db, "run_wide_20261130-071107", ["nightly", "paper"]);
+    for (const hash of ["runs?q=agent:long", "traces?q=agent:long", "label?q=agent:long", "agents", "tools"]) {
+      const page = await open(hash);
+      const list = page.locator(".list-tools ~ .scroll");
+      await list.locator("tbody tr").first().waitFor();
+      const heights = await list
+        .locator("tbody tr")
+        .evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect()));
+      expect(new Set(heights.map(({ height }) => Math.round(height))), hash).toEqual(new Set([32]));
+      expect(await list.evaluate((region) => region.scrollWidth - region.clientWidth), hash).toBe(0);
+      const aligned = await list
+        .locator("td.number")
+        .evaluateAll((cells) => cells.map((cell) => cell.computedStyleMap().get("text-align")?.toString()));
+      expect(new Set(aligned), hash).toEqual(new Set(hash === "tools" ? [] : ["right"]));
     }
   });
 
@@ -191,18 +213,18 @@ describe("the lists on the playground", { ...needs("browser"), timeout: 120_000 
     saveSynthetic(demo.db, { id: "run_columns", tasks: 1, agentId: "columns" });
     const page = await open("runs?q=agent:columns");
     const heads = () => page.getByRole("columnheader").allTextContents();
-    await page.getByText("1 of 1", { exact: true }).waitFor();
+    await page.getByRole("status").getByText("1 of 1").waitFor();
     expect(await heads()).not.toContain("Tokens");
     await page.locator("summary", { hasText: "Columns" }).click();
     await page.getByLabel("Tokens").check();
     await page.getByLabel("Model").uncheck();
     await page.reload();
-    await page.getByText("1 of 1", { exact: true }).waitFor();
+    await page.getByRole("status").getByText("1 of 1").waitFor();
     expect(await heads()).toEqual(["Run", "Started", "Agent", "Dataset", "Score", "Tasks", "Failed", "Cost", "Tokens"]);
     // Nothing of the usual columns is out of sight.
     await page.evaluate("localStorage.clear()");
     await page.reload();
-    await page.getByText("1 of 1", { exact: true }).waitFor();
+    await page.getByRole("status").getByText("1 of 1").waitFor();
     expect(await page.locator(".scroll").evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0);
   });
 
@@ -275,7 +297,11 @@ describe("the lists on the playground", { ...needs("browser"), timeout: 120_000 
     const page = await open("runs?q=agent:pair");
     await page.getByText("1 of 1").waitFor();
     const failed = page.getByRole("row").filter({ hasText: "run_second" });
-    expect(await failed.textContent()).toMatch(/3 of 3completed3 failedThe program does not exist\./);
+    expect(await failed.textContent()).toMatch(/3 of 33 failed/);
+    expect(await failed.getByText("3", { exact: true }).getAttribute("title")).toBe("The program does not exist.");
+    await page.locator("summary", { hasText: "Columns" }).click();
+    await page.getByLabel("Error").check();
+    await failed.getByText("The program does not exist.").waitFor();
   });
 
   it("collapses an email's many addresses, and wraps words without spaces", async () => {

@@ -1,4 +1,5 @@
 import { afterAll, expect, it } from "vitest";
+import { saveSuiteRun, suiteTrace } from "../reports/suite-run.js";
 import { MARCUS } from "../runs/demo-setup.js";
 import { eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
 
@@ -103,4 +104,11 @@ it("returns mailboxes, models, runs and the server's health", async () => {
   expect((await server.ask("GET", "/api/runs")).body.runs).toEqual([]);
   expect((await server.ask("GET", "/api/runs/latest")).status).toBe(404);
   expect((await server.ask("GET", "/api/health")).body).toEqual({ status: "ok", version: "1.2.3", chats: 0 });
+});
+
+it("lists and searches the instructions of suite tasks like questions", async () => {
+  const trace = suiteTrace(1, { id: "a1" });
+  saveSuiteRun(server.db, "run_suite", [trace]);
+  const { traces } = (await server.ask("GET", `/api/traces?q="${trace.task.instruction.slice(0, 20)}"`)).body;
+  expect(traces).toMatchObject([{ run_id: "run_suite", question: trace.task.instruction }]);
 });

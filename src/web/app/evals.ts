@@ -22,7 +22,7 @@ import {
 } from "../dom.js";
 import { get, post, postEvents } from "./api.js";
 import { changeLock } from "./decision-page.js";
-import { type Column, clipped, factList, idLink, searchedList, statusLine, table, twoLines } from "./lists.js";
+import { type Column, clipped, factList, idLink, numeric, searchedList, statusLine, table, twoLines } from "./lists.js";
 
 type Rate = NonNullable<EvalLineJson["test"]>["true_positive_rate"];
 
@@ -191,7 +191,7 @@ function suggestion(mode: string, { sentences, evals }: JobResult<"suggested">):
     evals.length > 0 &&
       table(
         "Suggested evals",
-        ["Eval", "Fails if", "TPR", "TNR"],
+        ["Eval", "Fails if", numeric("TPR"), numeric("TNR")],
         evals.map(({ id, fails_if: failsIf, true_positive_rate: tpr, true_negative_rate: tnr }) => [
           idLink("evals", id),
           failsIf,
@@ -219,7 +219,7 @@ function disagreements({ total, disagreements: some }: JobResult<"reviewed">): H
     ),
     table(
       "Disagreements",
-      ["Trace", "Label", "Eval", "Why"],
+      ["Trace", "Label", numeric("Eval"), "Why"],
       some.map(({ trace_id: id, label, score, note, reason }) => [
         idLink("trace", id),
         note === null ? label : twoLines(label, clipped(note)),
@@ -236,7 +236,7 @@ function columnsOf(activate: (id: string) => void): readonly Column<EvalLineJson
     {
       title: "Eval",
       sort: ({ id }) => id,
-      cell: ({ id, criterion }) => twoLines(idLink("evals", id), clipped(criterion)),
+      cell: ({ id, criterion }) => twoLines(idLink("evals", id), untrustedInline(criterion)),
     },
     { title: "Status", sort: ({ status }) => status, cell: (line) => statusCell(line, activate) },
     { title: "Kind", sort: ({ kind }) => kind, cell: kindText },
@@ -268,7 +268,7 @@ function rateCell(estimate: Rate): Child {
 
 const VALIDATION: Readonly<Record<EvalLineJson["validation"], string>> = {
   none: "not tested",
-  stale: "stale: labels have changed",
+  stale: "stale",
   passed: "passed",
   rejected: "rejected",
 };
@@ -276,6 +276,7 @@ const VALIDATION: Readonly<Record<EvalLineJson["validation"], string>> = {
 function testCell({ validation, test }: EvalLineJson): Child {
   if (test === null) return VALIDATION[validation];
   const about = factLine(
+    validation === "stale" ? "labels have changed" : null,
     `thresholds: ${test.thresholds}`,
     minuteText(test.tested_at),
     test.rejections.join("; ") || null,
@@ -303,5 +304,5 @@ function statusCell(line: EvalLineJson, activate: (id: string) => void): Child {
   const { id, status } = line;
   if (!canActivate(line)) return status;
   const click = () => activate(id);
-  return twoLines(status, h("button.quiet", { click, "aria-label": `Activate ${id}` }, "Activate"));
+  return [`${status} `, h("button.quiet", { click, "aria-label": `Activate ${id}` }, "Activate")];
 }

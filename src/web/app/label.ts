@@ -1,6 +1,6 @@
 // The section for labeling traces. It shows neither scores nor evals.
 import { presentProperties } from "../../platform/optional-values.js";
-import { datasetText } from "../../reports/figure-text.js";
+import { agentText, datasetText } from "../../reports/figure-text.js";
 import type {
   LabelQueueJson,
   LabelSummaryJson,
@@ -307,16 +307,24 @@ export async function labelList(page: HTMLElement, query: URLSearchParams, signa
       {
         title: "Agent, model",
         sort: "agent",
-        cell: ({ run }) => (run === null ? "any" : twoLines(untrustedInline(run.agent_id), untrustedInline(run.model))),
+        cell: ({ run }) =>
+          run === null
+            ? "any"
+            : twoLines(untrustedInline(agentText(run.agent_id, run.perturbation)), untrustedInline(run.model)),
+        narrow: "new line",
       },
-      { title: "Dataset", cell: ({ run }) => (run === null ? "–" : clipped(datasetText(run))) },
+      { title: "Dataset", cell: ({ run }) => (run === null ? "–" : clipped(datasetText(run))), narrow: "left out" },
       {
         title: "Tasks",
         sort: "tasks",
-        cell: ({ run }) => (run === null ? "–" : `${run.tasks} of ${run.total_tasks}`),
+        cell: ({ run }) => (run === null ? h("span.wide", "–") : `${run.tasks} of ${run.total_tasks}`),
         isNumeric: true,
       },
-      { title: "Started", sort: "started", cell: ({ run }) => (run === null ? "–" : minuteText(run.started_at)) },
+      {
+        title: "Started",
+        sort: "started",
+        cell: ({ run }) => (run === null ? h("span.wide", "–") : minuteText(run.started_at)),
+      },
     ],
   });
 }
@@ -338,7 +346,7 @@ export function answerSection({ trace, question, answer }: TraceDetailsJson): HT
 function factsOf(trace: Trace | ChatTrace): Fact[] {
   return [
     ...rightAnswer(trace),
-    ["Sources", trace.sources.map(mailWords(resultsOf(trace))).join("; ") || "none"],
+    ["Sources", trace.sources.map(mailWords(resultsOf(trace))).join("; ") || (trace.kind === "suite" ? null : "none")],
     ...mailboxFacts(trace),
   ];
 }

@@ -58,6 +58,14 @@ interface SearchedList<Line> {
 
 type Rows = readonly (readonly Child[])[];
 
+/** A column of a table. The title is the text of its head, and narrow screens show it in every cell. */
+interface TableColumn {
+  readonly title: string;
+  /** Replaces the title in the head. */
+  readonly head?: Child;
+  readonly className?: string | null;
+}
+
 interface LiveTable {
   readonly element: HTMLElement;
   /** Replaces the rows. A focused link keeps the focus if it still exists. */
@@ -281,20 +289,17 @@ function sortableTable<Line>(
 ): { readonly element: HTMLElement; setLines(lines: readonly Line[], isSorted: boolean): void; order(): string } {
   let sorted = order;
   const nameOf = ({ sort, title }: Column<Line>) => (typeof sort === "string" ? sort : title);
-  const heads = columns.map((column) => {
-    if (column.sort === undefined) return column.title;
+  const headOf = (column: Column<Line>) => {
     const name = nameOf(column);
     const click = () => {
       sorted = sorted === name ? `-${name}` : name;
       onOrder();
     };
-    return h("button.sort", { click }, column.title);
-  });
+    return column.sort === undefined ? column.title : h("button.sort", { click }, column.title);
+  };
   const { element, setRows } = liveTable(
     caption,
-    heads,
-    columns.map(({ title }) => title),
-    columns.map(classesOf),
+    columns.map((column) => ({ title: column.title, head: headOf(column), className: classesOf(column) })),
   );
   return {
     element,
@@ -351,22 +356,20 @@ export async function offsetPage<Page extends OffsetPageJson, Line>(
   return { lines, next: page.has_more ? String(offset + lines.length) : null, total: page.total_count };
 }
 
-export function table(caption: string, heads: readonly string[], rows: Rows): HTMLElement {
-  const { element, setRows } = liveTable(caption, heads);
+export function table(caption: string, columns: readonly (string | TableColumn)[], rows: Rows): HTMLElement {
+  const { element, setRows } = liveTable(caption, columns);
   setRows(rows);
   return element;
 }
 
-/**
- * A table with changing rows, which keeps its scroll position and focus. `titles` are the texts of the heads, which
- * narrow screens show in every cell.
- */
-export function liveTable(
-  caption: string,
-  heads: readonly Child[],
-  titles: readonly string[] = heads.map(String),
-  classes: readonly (string | null)[] = [],
-): LiveTable {
+/** A column of numbers. */
+export function numeric(title: string): TableColumn {
+  return { title, className: "number" };
+}
+
+/** A table with changing rows, which keeps its scroll position and focus. */
+export function liveTable(caption: string, columns: readonly (string | TableColumn)[]): LiveTable {
+  const named = columns.map((column): TableColumn => (typeof column === "string" ? { title: column } : column));
   const body = h("tbody", { click: openRow });
   const element = h(
     "div.scroll",
@@ -374,19 +377,24 @@ export function liveTable(
     h(
       "table",
       h("caption.hidden", caption),
-      h("thead", h("tr", ...heads.map((head, i) => h("th", { scope: "col", class: classes[i] ?? null }, head)))),
+      h(
+        "thead",
+        h(
+          "tr",
+          ...named.map(({ title, head = title, className = null }) =>
+            h("th", { scope: "col", class: className }, head),
+          ),
+        ),
+      ),
       body,
     ),
   );
   return {
     element,
     setRows(rows) {
-      const row = (cells: Rows[number]) =>
-        h(
-          "tr",
-          ...cells.map((cell, i) => h("td", { "data-label": titles[i] ?? null, class: classes[i] ?? null }, cell)),
-        );
-      replaceChildren(body, ...rows.map(row));
+      const cellOf = (cell: Child, i: number) =>
+        h("td", { "data-label": named[i]?.title ?? null, class: named[i]?.className ?? null }, cell);
+      replaceChildren(body, ...rows.map((cells) => h("tr", ...cells.map(cellOf))));
     },
   };
 }
@@ -398,14 +406,25 @@ function openRow({ target }: MouseEvent): void {
   target.closest("tr")?.querySelector("a")?.click();
 }
 
-/** Shows two values in a cell, the second below the first. */
+/** Shows two values in a cell, the second below the first. In a list, it is shortened in the same line. */
 export function twoLines(first: Child, second: Child): HTMLElement {
-  return h("span.pair", first, h("span.hint", second));
+  return h("span.pair", h("span", first), titled(h("span.hint", second)));
 }
 
-/** Shows two lines of untrusted text in a cell. */
+/** Shows two lines of untrusted text in a cell, or one line in a list. */
 export function clipped(text: string): HTMLElement {
-  return untrustedText(text, "clip", "span");
+  return titled(untrustedText(text, "clip", "span"));
+}
+
+/** Shows untrusted text in a cell, which a list shortens if its columns need the room. */
+export function shortened(text: string): HTMLElement {
+  return titled(untrustedInline(text));
+}
+
+/** Shows the entire text of a shortened element under the pointer. */
+function titled(element: HTMLElement): HTMLElement {
+  element.title = element.textContent;
+  return element;
 }
 
 export function factList(facts: readonly Fact[]): HTMLElement {

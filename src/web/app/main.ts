@@ -210,9 +210,9 @@ async function sessionView(page: HTMLElement, id: string): Promise<void> {
 
 const SESSION_COLUMNS: readonly Column<SessionLineJson>[] = [
   { title: "Last asked", sort: "updated", cell: (line) => idLink("chats", line.id, lastAsked(line)) },
-  { title: "First question", sort: "question", cell: ({ question }) => clipped(question ?? "–") },
-  { title: "Questions", sort: "chats", cell: ({ chats }) => chats ?? 0, isNumeric: true },
-  { title: "Agent", sort: "agent", cell: ({ agent_id }) => untrustedInline(agent_id) },
+  { title: "First question", sort: "question", cell: ({ question }) => clipped(question ?? "–"), narrow: "new line" },
+  { title: "Questions", sort: "chats", cell: ({ chats }) => chats ?? 0, isNumeric: true, narrow: "left out" },
+  { title: "Agent", sort: "agent", cell: ({ agent_id }) => untrustedInline(agent_id), narrow: "new line" },
   { title: "Mailbox", sort: "mailbox", cell: (line) => untrustedInline(line.inbox_address ?? "any") },
   { title: "Date", sort: "date", cell: ({ query_date }) => query_date },
 ];

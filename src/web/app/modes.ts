@@ -10,7 +10,7 @@ import { counted } from "../../text/format.js";
 import { costText, h, intervalText, replaceChildren, scoreText, untrustedInline, untrustedText } from "../dom.js";
 import { get, post } from "./api.js";
 import { changeLock } from "./decision-page.js";
-import { labeled, statusLine, table, twoLines } from "./lists.js";
+import { labeled, numeric, statusLine, table, twoLines } from "./lists.js";
 
 type Proposal = ModeProposalJson["modes"][number];
 
@@ -57,10 +57,13 @@ export async function modesView(page: HTMLElement): Promise<void> {
       body,
       h(
         "p.hint",
-        `${coded} coded traces, ${nothingWrong} with nothing wrong. `,
-        h("a", { href: "#code/latest" }, "Code more traces"),
+        coded === 0
+          ? "No traces are coded yet. "
+          : `${counted(coded, "coded trace")}, ${nothingWrong} with nothing wrong. `,
+        h("a", { href: "#code/latest" }, coded === 0 ? "Note what goes wrong in each trace" : "Code more traces"),
         " here, or with ",
         h("code", "art-e evals code"),
+        ".",
       ),
       h("datalist", { id: "mode-names" }, ...modes.map(({ name }) => h("option", { value: name }))),
       modes.length > 0 && modeTable(modes),
@@ -161,7 +164,7 @@ function modeTable(modes: TaxonomyJson["modes"]): HTMLElement {
   const max = Math.max(...modes.map(({ rate }) => rate.value ?? 0)) || 1;
   return table(
     "Failure modes",
-    ["Failure mode", "Traces", "Rate (95%)", "Fix", "Labels"],
+    ["Failure mode", numeric("Traces"), "Rate (95%)", "Fix", "Labels"],
     modes.map(({ name, traces, rate, fix }) => [
       name,
       traces,

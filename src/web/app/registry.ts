@@ -48,8 +48,13 @@ export async function agentList(page: HTMLElement, query: URLSearchParams, signa
       { title: "Agent", sort: ({ id }) => id, cell: ({ id }) => idLink("agents", id) },
       { title: "Name", sort: ({ name }) => name, cell: ({ name }) => untrustedInline(name) },
       { title: "Model", sort: ({ model }) => model ?? "set per chat" },
-      { title: "Tools", sort: ({ tools }) => tools.join(", "), cell: ({ tools }) => clipped(tools.join(", ")) },
-      { title: "Version", sort: ({ version }) => version },
+      {
+        title: "Tools",
+        sort: ({ tools }) => tools.join(", "),
+        cell: ({ tools }) => clipped(tools.join(", ")),
+        narrow: "new line",
+      },
+      { title: "Version", sort: ({ version }) => version, isNumeric: true, narrow: "left out" },
     ],
   });
   page.append(
@@ -305,8 +310,8 @@ export async function toolList(page: HTMLElement, query: URLSearchParams, signal
     columns: [
       { title: "Tool", sort: ({ id }) => id, cell: ({ id }) => idLink("tools", id) },
       { title: "Category", sort: ({ category }) => category },
-      { title: "Handler", sort: ({ handler_key }) => handler_key },
-      { title: "Description", cell: ({ description }) => clipped(description) },
+      { title: "Handler", sort: ({ handler_key }) => handler_key, narrow: "left out" },
+      { title: "Description", cell: ({ description }) => clipped(description), narrow: "new line" },
     ],
   });
   page.append(

@@ -1,6 +1,6 @@
 // The list of runs, from which runs can be compared.
 import { compact } from "../../platform/optional-values.js";
-import { datasetText, failedAsWrong, UNJUDGED } from "../../reports/figure-text.js";
+import { agentText, datasetText, failedAsWrong, UNJUDGED } from "../../reports/figure-text.js";
 import type { RunLineJson, RunPageJson } from "../../server/response-shapes.js";
 import { count, counted } from "../../text/format.js";
 import { isUnjudged } from "../../traces/headline-score.js";
@@ -19,7 +19,7 @@ import {
 } from "../dom.js";
 import { track } from "../report/bar-list.js";
 import { pageScope } from "./api.js";
-import { type Column, clipped, idLink, offsetPage, searchedList, twoLines } from "./lists.js";
+import { type Column, clipped, idLink, offsetPage, searchedList, shortened, twoLines } from "./lists.js";
 import { scoreChart } from "./score-chart.js";
 
 /** Lists the runs. Selected runs can be compared. */
@@ -80,12 +80,13 @@ const NAME: Column<RunLineJson> = { title: "Run", sort: "run", cell: nameAndTags
 
 const COLUMNS: readonly Column<RunLineJson>[] = [
   { title: "Started", sort: "started", cell: started },
-  { title: "Agent", sort: "agent", cell: ({ agent_id }) => untrustedInline(agent_id), narrow: "new line" },
-  { title: "Model", sort: "model", cell: ({ model }) => untrustedInline(model) },
+  { title: "Agent", sort: "agent", cell: agent, narrow: "new line" },
+  { title: "Model", sort: "model", cell: ({ model }) => shortened(model) },
   { title: "Dataset", sort: "dataset", cell: (run) => clipped(datasetText(run)), narrow: "left out" },
   { title: "Score", sort: "score", cell: headline, narrow: "new line" },
   { title: "Tasks", sort: "tasks", cell: tasksDone, isNumeric: true },
-  { title: "Failed", sort: "failed", cell: failures },
+  { title: "Failed", sort: "failed", cell: failures, isNumeric: true },
+  { title: "Error", cell: ({ error }) => error && clipped(error), narrow: "left out", isExtra: true },
   { title: "Cost", sort: "cost", cell: cost, isNumeric: true },
   { title: "Tokens", sort: "tokens", cell: ({ tokens }) => count(tokens), isNumeric: true, isExtra: true },
   {
@@ -102,22 +103,26 @@ function started({ name, started_at }: RunLineJson): Child {
   return h("span", { class: name === null ? "wide" : null }, minuteText(started_at));
 }
 
-/** The run's name, with its tags and note below. */
+function agent({ agent_id, perturbation }: RunLineJson): Child {
+  return shortened(agentText(agent_id, perturbation));
+}
+
+/** The run's name, with its tags and note. */
 function nameAndTags({ id, name, tags, note }: RunLineJson): Child {
   const link = idLink("runs", id, name ?? id);
   const about = compact([
     ...tags.map((tag) => h("a.chip", { href: `#runs?${new URLSearchParams({ q: `tag:${tag}` })}` }, tag)),
-    note !== null && clipped(note),
+    note !== null && untrustedInline(note),
   ]);
   return about.length === 0 ? link : twoLines(link, about);
 }
 
 function tasksDone({ tasks, total_tasks, status }: RunLineJson): Child {
-  const isUsual = status === "completed";
-  return twoLines(`${count(tasks)} of ${count(total_tasks)}`, h("span", { class: isUsual ? "wide" : null }, status));
+  const done = `${count(tasks)} of ${count(total_tasks)}`;
+  return status === "completed" ? done : twoLines(done, status);
 }
 
-/** The known cost, with the judge's part below. */
+/** The known cost, with the judge's part. */
 function cost({ cost_usd, judge_cost_usd, total_cost_usd }: RunLineJson): Child {
   if (judge_cost_usd === 0) return costText(cost_usd);
   const part =
@@ -127,7 +132,7 @@ function cost({ cost_usd, judge_cost_usd, total_cost_usd }: RunLineJson): Child 
   return twoLines(costText(total_cost_usd ?? cost_usd ?? judge_cost_usd), h("span.wide", part));
 }
 
-/** The score with its interval as a bar, and the figures that qualify it below. */
+/** The score with its interval as a bar, and the figures that qualify it. */
 function headline({ score, completed_tasks }: RunLineJson): Child {
   if (score === null) return "–";
   const interval = intervalText(score);
@@ -149,7 +154,7 @@ function headline({ score, completed_tasks }: RunLineJson): Child {
       { title: `95% interval: ${interval}` },
       track(score, scoreAxis([score.value ?? 0, score.low ?? 0, score.high ?? 0]), 0),
     ),
-    h("span.wide", interval),
+    h("span.roomy", interval),
   );
   return twoLines(
     figures,
@@ -157,16 +162,10 @@ function headline({ score, completed_tasks }: RunLineJson): Child {
   );
 }
 
-/** The number of failed tasks, and their most frequent error. Narrow screens show the number once. */
+/** The number of failed tasks. Narrow screens show it once. */
 function failures({ failed_tasks, error, score }: RunLineJson): Child {
-  const isShown = failed_tasks === 0 || (score !== null && failedAsWrong(score) !== null);
-  const className = isShown ? "failures wide" : "failures";
-  if (failed_tasks === 0) return h("span", { class: className }, "0");
-  return h(
-    "span",
-    { class: className },
-    h("b.bad", count(failed_tasks)),
-    h("span.narrow", " failed"),
-    h("span.wide", clipped(error ?? "")),
-  );
+  if (failed_tasks === 0) return h("span.wide", "0");
+  const isShown = score !== null && failedAsWrong(score) !== null;
+  const number = h("b.bad", { title: error }, count(failed_tasks));
+  return h("span", { class: isShown ? "wide" : null }, number, h("span.narrow", " failed"));
 }

@@ -3,7 +3,7 @@ import { type Hold, secondsText, waitsUntil } from "../../reports/hold-text.js";
 import { count, counted, duration } from "../../text/format.js";
 import type { RunProcessState, RunProgress } from "../../traces/progress.js";
 import { type Child, h, setText } from "../dom.js";
-import { clipped, liveTable } from "./lists.js";
+import { clipped, liveTable, numeric } from "./lists.js";
 
 /** A part of a run's page that is updated with every state. */
 export interface RunPanel {
@@ -15,8 +15,9 @@ export interface RunPanel {
 /** Running tasks and their activity, which only the run's own process knows. */
 export function tasksUnderWay(): RunPanel {
   const elsewhere = elsewhereNotice();
-  const tasks = tableSection("Running", ["Task", "For", "Activity", "Since"], true);
-  const retries = tableSection("Recent retries", ["At (UTC)", "Task", "Attempt", "Waited", "Reason"]);
+  const tasks = tableSection("Running", ["Task", numeric("For"), "Activity", numeric("Since")], true);
+  const waits = ["At (UTC)", "Task", numeric("Attempt"), numeric("Waited"), "Reason"];
+  const retries = tableSection("Recent retries", waits);
   const known = h("div", tasks.element, retries.element);
   return {
     element: h("div", elsewhere, known),
@@ -121,9 +122,9 @@ function taskName({ taskId, epoch }: { readonly taskId: number | string; readonl
  * A heading, a line and a table, hidden if there is nothing to list. A steady table keeps its height, whatever it
  * lists, so that the page below does not move.
  */
-export function tableSection(title: string, heads: readonly string[], isSteady = false) {
+export function tableSection(title: string, columns: Parameters<typeof liveTable>[1], isSteady = false) {
   const hint = h("p.hint");
-  const { element, setRows } = liveTable(title, heads);
+  const { element, setRows } = liveTable(title, columns);
   element.classList.toggle("steady", isSteady);
   const section = h("section", { hidden: true }, h("h3", title), hint, element);
   let shown = "";

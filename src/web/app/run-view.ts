@@ -1,13 +1,13 @@
 // The section of one run: its progress while it is running, its report afterwards.
 import { compact } from "../../platform/optional-values.js";
-import { besideHeadline, runCostText } from "../../reports/figure-text.js";
+import { agentText, besideHeadline, datasetText, runCostText } from "../../reports/figure-text.js";
 import { type Hold, holdOf } from "../../reports/hold-text.js";
 import { count, counted, duration, oneDecimal } from "../../text/format.js";
 import type { RunProgress } from "../../traces/progress.js";
 import { costText, h, intervalText, minuteText, replaceChildren, scoreText, setText, svg } from "../dom.js";
 import { spaceWords } from "../report/header.js";
 import { getEvents, isRunPage, post, RefusedRequest } from "./api.js";
-import { errorNotice } from "./lists.js";
+import { errorNotice, numeric } from "./lists.js";
 import { runControls } from "./run-controls.js";
 import { RunReport } from "./run-report.js";
 import { type RunPanel, tableSection, tasksUnderWay } from "./run-task-lists.js";
@@ -101,8 +101,8 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
   return () => report.applyUrl();
 }
 
-function factsText({ agentId, model, dataset, split, startedAt }: RunProgress): string {
-  return `${agentId} with ${model}, ${split} split of ${dataset.split("/").at(-1)}, started ${minuteText(startedAt)} UTC`;
+function factsText({ agentId, perturbation, model, startedAt, ...run }: RunProgress): string {
+  return `${agentText(agentId, perturbation)} with ${model}, ${datasetText(run)}, started ${minuteText(startedAt)} UTC`;
 }
 
 function statusText({ status }: RunProgress, connection: Connection): string {
@@ -134,7 +134,7 @@ const STATUS: Readonly<Record<RunProgress["status"], string>> = {
 /** For a training environment's run: reward and tokens of its episodes over time, and their endings. */
 function episodeCourse(): RunPanel {
   const charts = h("div.figures");
-  const endings = tableSection("Endings", ["Ending", "Episodes"]);
+  const endings = tableSection("Endings", ["Ending", numeric("Episodes")]);
   const element = h("div", { hidden: true }, h("h3", "Episodes over time"), charts, endings.element);
   return {
     element,

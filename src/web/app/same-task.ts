@@ -2,7 +2,7 @@
 import type { SameTaskJson } from "../../server/response-shapes.js";
 import { h, minuteText, replaceChildren, scoreText, untrustedInline } from "../dom.js";
 import { get } from "./api.js";
-import { clipped, errorNotice, liveTable, runTaskLink } from "./lists.js";
+import { clipped, errorNotice, numeric, runTaskLink, table } from "./lists.js";
 
 interface ShownTask {
   readonly runId: string;
@@ -71,9 +71,7 @@ function strip({ runId, taskId, epoch }: ShownTask, { answers, score_label }: Sa
     scoreText(answer.score),
     i === at ? "shown" : comparisonLink(answer, signed(difference(answer))),
   ]);
-  const heads = ["Run", "Answer", score_label ?? "Score", "Difference"];
-  const { element, setRows } = liveTable("Answers to this task", heads, heads, [null, null, "number", "number"]);
-  setRows(rows);
+  const columns = ["Run", "Answer", numeric(score_label ?? "Score"), numeric("Difference")];
   return [
     h(
       "h3",
@@ -81,7 +79,7 @@ function strip({ runId, taskId, epoch }: ShownTask, { answers, score_label }: Sa
       step("Answer of the next newer run", "[", answers[at - 1]),
       step("Answer of the next older run", "]", answers[at + 1]),
     ),
-    element,
+    table("Answers to this task", columns, rows),
   ];
 }
 

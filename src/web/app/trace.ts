@@ -50,6 +50,7 @@ import {
   mailLinks,
   runTaskLink,
   searchedList,
+  shortened,
   statusLine,
   twoLines,
 } from "./lists.js";
@@ -92,10 +93,10 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
           scores.map(({ explanation, ...score }) => ({ ...score, reason: explanation ?? "" })),
           null,
         ),
+      attackTable(trace.kind === "question" ? attackReport(trace) : null),
+      changeTable(changesOf(trace), mailWords(resultsOf(trace))),
+      selectionTable(selectionOf(trace)),
     ),
-    attackTable(trace.kind === "question" ? attackReport(trace) : null),
-    changeTable(changesOf(trace), mailWords(resultsOf(trace))),
-    selectionTable(selectionOf(trace)),
     h("h3", "Conversation"),
     traceSteps(trace),
     h("details", h("summary", "Complete trace as JSON"), untrustedText(JSON.stringify(trace, null, 2), null, "pre")),
@@ -127,13 +128,19 @@ function factsOf(line: TraceHead, trace: Trace | ChatTrace): Fact[] {
     ["Model", line.model],
     ...mailboxFacts(trace),
     ["Ending", `${line.ending} after ${turnsText(trace)}, ${duration(line.duration_ms)}`],
-    ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources, mailWords(resultsOf(trace)))],
+    ["Sources", sourcesOf(trace)],
     ["Run", line.run_id === null ? null : idLink("runs", line.run_id)],
     ["Task", trace.kind === "chat" ? null : taskOfRun(trace)],
     ["Retries", retriesText(trace)],
     ...rightAnswer(trace),
     ["Error", trace.error],
   ];
+}
+
+/** Links to the cited emails. Suite tasks usually do not ask for them. */
+function sourcesOf(trace: Trace | ChatTrace): Fact[1] {
+  if (trace.sources.length > 0) return mailLinks(trace.sources, mailWords(resultsOf(trace)));
+  return trace.kind === "suite" ? null : "none";
 }
 
 /** A link to the task in its run, which shows the gold emails next to the conversation. */
@@ -161,7 +168,7 @@ function askedIn(trace: Trace | ChatTrace): { readonly inbox: string | null; rea
 /** The gold answer, or the reason for the grade of a suite task. Chats have neither. */
 export function rightAnswer(trace: Trace | ChatTrace): Fact[] {
   if (trace.kind === "chat") return [];
-  if (trace.kind === "suite") return [["Grade", trace.grade.reason]];
+  if (trace.kind === "suite") return [["Grade", trace.grade.reason || null]];
   return trace.task.goal === undefined && trace.task.select === undefined ? [["Gold answer", trace.task.answer]] : [];
 }
 
@@ -274,7 +281,7 @@ export async function traceList(page: HTMLElement, query: URLSearchParams, signa
 
 const TRACE_COLUMNS: readonly Column<TraceLineJson>[] = [
   { title: "Started", sort: "started", cell: (line) => idLink("trace", line.id, startOf(line)) },
-  { title: "Agent", sort: "agent", cell: ({ agent_id }) => untrustedInline(agent_id) },
+  { title: "Agent", sort: "agent", cell: ({ agent_id }) => shortened(agent_id) },
   { title: "Run, task", sort: "run", cell: runAndTask },
   { title: "Question", sort: "question", cell: ({ question }) => clipped(question), narrow: "new line" },
   { title: "Answer", sort: "answer", cell: ({ answer }) => clipped(answer ?? "–"), narrow: "new line" },

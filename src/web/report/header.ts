@@ -1,7 +1,7 @@
 // The title of a report, the facts about each run, and the words for outcomes, stages and states.
 import { isPass } from "../../evals/eval-outcome.js";
 import { compact } from "../../platform/optional-values.js";
-import { failedAsWrongText, runCostText, stateName, untilText } from "../../reports/figure-text.js";
+import { agentText, failedAsWrongText, runCostText, stateName, untilText } from "../../reports/figure-text.js";
 import type { Outcome, ReportHead, RunFigures, Stage } from "../../reports/report-data.js";
 import { count, counted } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
@@ -20,15 +20,15 @@ export function header({ runs, version, createdAt }: ReportHead, buttons: readon
   );
 }
 
-function titleOf({ name, agentId, model }: RunFigures): Child[] {
+function titleOf({ name, agentId, perturbation, model }: RunFigures): Child[] {
   if (name !== null) return [untrustedInline(name)];
-  return [untrustedInline(agentId), h("span.with", " with "), untrustedInline(model)];
+  return [untrustedInline(agentText(agentId, perturbation)), h("span.with", " with "), untrustedInline(model)];
 }
 
 function runLine(run: RunFigures, index: number, several: boolean): HTMLElement {
   const planned = run.plannedTasks === run.tasks ? "" : ` of ${count(run.plannedTasks)} planned`;
   const facts = compact([
-    run.name !== null && `${run.agentId} with ${run.model}`,
+    run.name !== null && `${agentText(run.agentId, run.perturbation)} with ${run.model}`,
     `${counted(run.tasks, "task")}${planned} of ${run.suite === null ? `the ${run.split} split` : `the suite ${run.suite.name}`}`,
     run.answeredBy.length > 0 && `answered by ${run.answeredBy.join(", ")}`,
     run.status !== "completed" && run.status,
@@ -71,9 +71,9 @@ export function costOfThousand({ costUsd, tasks }: RunFigures): number | null {
 export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null {
   const [run] = runs;
   if (run === undefined || runs.length > 1) return null;
-  const { latency, costUsd, tasks, failed, suite } = run;
+  const { latency, costUsd, judgeCostUsd, tasks, failed, suite } = run;
   const allRight = run.scores[leading]?.passHatK;
-  const names = new Set([leading, suite === null ? "sourcesCorrect" : "taskSolved"]);
+  const names = new Set([leading, suite === null ? "sourcesCorrect" : "taskSolved", "resisted", "falseAlarm"]);
   const named = [...names].flatMap((name) => scores.find((score) => score.name === name) ?? []);
   return h(
     "dl.tiles",
@@ -97,7 +97,7 @@ export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null
     tile(
       "Agent cost per 1,000 tasks",
       costText(costOfThousand(run)),
-      costUsd === null ? "unknown price" : `cost of the run: ${runCostText(run, costText)}`,
+      costUsd === null && !judgeCostUsd ? "unknown price" : `cost of the run: ${runCostText(run, costText)}`,
     ),
     suite === null
       ? tile("Failed", count(failed), `of ${counted(tasks, "task")}${failed === 0 ? "" : ", never graded"}`)

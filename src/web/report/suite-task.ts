@@ -38,7 +38,7 @@ export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tas
     below.trim() === "" ? null : untrustedText(below, "text instruction"),
     h("p.facts", facts),
     h("ul.tags", ...[...new Set([...suite.tags, ...suite.apps])].map((tag) => h("li.badge", untrustedInline(tag)))),
-    task.error === null ? null : h("p.error", untrustedInline(task.error)),
+    task.error === null || task.error === suite.reason ? null : h("p.error", untrustedInline(task.error)),
     h(
       "div.answers",
       h(

@@ -172,7 +172,7 @@ export class TaskDialog {
     const facts =
       suite === null
         ? [`${name} · asked ${date} · `, untrustedInline(inbox)]
-        : [untrustedInline(`${name} · ${suite.tool} · ${suite.snapshot} · ${suite.guidance}`)];
+        : [untrustedInline([...new Set([name, suite.tool, suite.snapshot, suite.guidance])].join(" · "))];
     const heading = suite === null ? question : headingOf(question);
     return [
       h("p.eyebrow", ...this.runLabel(task, "", " · "), ...facts),
