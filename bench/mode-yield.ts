@@ -22,17 +22,13 @@ import { drawModes, type Prevalence, plant, type Random, WORLDS, type World } fr
 interface YieldCondition {
   /** Probability that a note is wrong. */
   readonly errors: number;
-  /** Who looks again at the traces with a mode. */
-  readonly again: "nobody" | "same person";
   readonly enriched: boolean;
 }
 
-const CONDITIONS: readonly YieldCondition[] = [
-  { errors: 0, again: "nobody", enriched: true },
-  { errors: 0.05, again: "nobody", enriched: true },
-  { errors: 0.05, again: "same person", enriched: true },
-  { errors: 0.05, again: "nobody", enriched: false },
-];
+const CONDITIONS: readonly YieldCondition[] = [0, 0.05].flatMap((errors) => [
+  { errors, enriched: false },
+  { errors, enriched: true },
+]);
 
 /** True rates that an eval should have, and that a misleading one does not have. */
 const WANTED = 0.85;
@@ -55,7 +51,7 @@ interface ModeYield {
 function yieldOfRun(
   world: World,
   prevalence: Prevalence,
-  { errors, again, enriched }: YieldCondition,
+  { errors, enriched }: YieldCondition,
   seed: number,
 ): Promise<readonly ModeYield[]> {
   return withDatabase(async (db, settings) => {
@@ -64,7 +60,7 @@ function yieldOfRun(
     const modeOf = saveRunOf(db, world, modes, random);
     const person = notesOf(modeOf, errors, random);
     await codePass(db, {
-      ...{ enriched, again, modeOf, seed },
+      ...{ enriched, again: "nobody", modeOf, seed },
       ...{ notes: person(), repeated: person(), notesAgain: person() },
     });
     const { advice } = await adviseModes({ seed }, settings);
@@ -204,17 +200,16 @@ export async function printYield(runs: number, name: string | undefined, asJson:
   if (worlds.length === 0) throw new Error(`--part: expected ${WORLDS.map((world) => world.name).join(", ")}`);
   const lines = await benchYield(worlds, runs);
   if (asJson) return console.log(JSON.stringify(lines, null, 2));
-  const rows = lines.map(({ world, rate, enriched, errors, again, ...line }) => [
+  const rows = lines.map(({ world, rate, enriched, errors, ...line }) => [
     world,
     `${Math.round(rate * 100)}%`,
     enriched ? "enriched" : "random",
     `${Math.round(errors * 100)}%`,
-    again,
     String(line.modes),
     line.labeledBad.toFixed(1),
     line.found.toFixed(2),
     `${line.misleading} of ${line.accepted}`,
   ]);
-  const head = ["world", "rate", "draw", "wrong notes", "second look", "modes", "bad", "found", "misleading"];
+  const head = ["world", "rate", "draw", "wrong notes", "modes", "bad", "found", "misleading"];
   console.log(`${runs} runs per world, prevalence and condition.\n\n${table(head, rows)}`);
 }

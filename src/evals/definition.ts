@@ -133,7 +133,12 @@ const agreementSchema = z.object({
    * labeled.
    */
   weighted: weightsSchema
-    .extend({ squares: weightsSchema, next: z.object({ passed: weightSchema, failed: weightSchema }) })
+    .extend({
+      squares: weightsSchema,
+      next: z.object({ passed: weightSchema, failed: weightSchema }),
+      /** Factors by which repetitions of questions increase the variances of the two rates. */
+      designEffect: z.object({ good: weightSchema, bad: weightSchema }).exactOptional(),
+    })
     .exactOptional(),
   /**
    * Traces with two or more labels, which show how many labels are wrong, and the fraction of the wrong ones that

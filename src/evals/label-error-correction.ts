@@ -10,7 +10,7 @@ import {
   trueRates,
   wrongLabels,
 } from "../statistics/label-errors.js";
-import type { Agreement } from "./definition.js";
+import type { Agreement, Confusion } from "./definition.js";
 
 /** The rates on truly good and truly bad traces, or null if the labels are too noisy to say. */
 export function ratesDespiteErrors(agreement: Agreement) {
@@ -58,8 +58,20 @@ export function independentCounts({ confusion, weighted, ...rates }: Agreement):
   };
 }
 
-export function tableOfWeights({ squares, next, ...totals }: NonNullable<Agreement["weighted"]>): LabelTable {
-  return { ...totals, weights: { squares, next } };
+export function tableOfWeights({
+  squares,
+  next,
+  designEffect,
+  ...totals
+}: NonNullable<Agreement["weighted"]>): LabelTable {
+  const { good, bad } = designEffect ?? { good: 1, bad: 1 };
+  const independent = (cells: Confusion): Confusion => ({
+    goodPassed: cells.goodPassed / good,
+    goodFailed: cells.goodFailed / good,
+    badPassed: cells.badPassed / bad,
+    badFailed: cells.badFailed / bad,
+  });
+  return { ...independent(totals), badWeight: bad / good, weights: { squares: independent(squares), next } };
 }
 
 function independentNumber(rate: Estimate): number {

@@ -17,15 +17,21 @@ interface World {
   /** Additional chance of a trace that the judge calls wrong, and of one that another signal finds. */
   readonly doubt: number;
   readonly signal: number;
+  /** Repetitions of each question. The judge's results for them are independent, or all right or all wrong. */
+  readonly repeats?: { readonly n: number; readonly alike: boolean };
 }
 
 /** Draws labels like `evals label --enriched`, and tests the judge that decided the draws on the held-out half of them. */
 function judgeTest(world: World, seed: number) {
   const { chance } = worlds(seed);
+  const { n: repeats, alike } = world.repeats ?? { n: 1, alike: false };
+  const judge = () => ({ good: chance(world.truePositive) === 1, bad: chance(1 - world.trueNegative) === 1 });
+  const byQuestion = Array.from({ length: Math.ceil(TRACES / repeats) }, judge);
+  const questionOf = (i: number) => Math.floor(i / repeats);
   const traces = new Map(
     Array.from({ length: TRACES }, (_, i) => {
       const bad = chance(world.bad) === 1;
-      const passed = chance(bad ? 1 - world.trueNegative : world.truePositive) === 1;
+      const passed = (alike ? (byQuestion[questionOf(i)] ?? judge()) : judge())[bad ? "bad" : "good"];
       const signal = chance(bad ? 0.4 : 0.05) * world.signal;
       return [String(i), { bad, passed, weight: 1 + (passed ? 0 : world.doubt) + signal }] as const;
     }),
@@ -37,7 +43,8 @@ function judgeTest(world: World, seed: number) {
     if (trace === undefined || chance(0.5) === 1) return [];
     const weight = samplingWeight(one, TRACES - world.labels);
     const { bad, passed } = trace;
-    return [{ question: one.traceId, bad, source: "person" as const, weight, score: Number(passed), error: null }];
+    const question = String(questionOf(Number(one.traceId)));
+    return [{ question, bad, source: "person" as const, weight, score: Number(passed), error: null }];
   });
   return measureAgreement(tested);
 }
@@ -87,9 +94,21 @@ describe("the test of a judge on enriched labels", () => {
   it.each(cells(1))(NAME, { timeout: 600_000 }, separates);
   it.each(cells(0))(NAME, { timeout: 600_000, ...slow() }, separates);
 
+  const GOOD_JUDGE = { bad: 0.3, truePositive: 0.96, trueNegative: 0.95, labels: 300, doubt: 5, signal: 0 };
+
   it("accepts a good judge if there are enough labels", () => {
-    const judge = { bad: 0.3, truePositive: 0.96, trueNegative: 0.95, labels: 300, doubt: 5, signal: 0 };
-    const { n, accepted } = simulate(judge, sets);
+    const { n, accepted } = simulate(GOOD_JUDGE, sets);
     expectBetween(0.8, 1, "accepted good judge", accepted / n);
+  }, 600_000);
+
+  it("accepts a good judge if questions are repeated, but its results for them are independent", () => {
+    const { n, accepted } = simulate({ ...GOOD_JUDGE, repeats: { n: 40, alike: false } }, sets);
+    expectBetween(0.8, 1, "accepted good judge", accepted / n);
+  }, 600_000);
+
+  it("rejects a bad judge that is right or wrong about all repetitions of a question", () => {
+    const judge = { bad: 0.2, truePositive: 0.95, trueNegative: 0.51, labels: 300, doubt: 5, signal: 0 };
+    const { n, accepted } = simulate({ ...judge, repeats: { n: 5, alike: true } }, sets);
+    expectBetween(0, 0.05, "accepted bad judge", accepted / n);
   }, 600_000);
 });

@@ -96,6 +96,18 @@ describe("measureAgreement", () => {
     expect(width(measureAgreement(repeats))).toBeGreaterThan(1.3 * width(agreement));
   });
 
+  it("widens intervals of weighted rates only if the results for a repeated question are alike", () => {
+    const weighted = (questionOf: (i: number) => number) =>
+      measureAgreement(
+        traces(COUNTS).map((trace, i) => ({ ...trace, question: String(questionOf(i)), weight: i % 2 === 0 ? 1 : 2 })),
+      );
+    const width = ({ truePositiveRate: { low, high } }: Agreement) => (high ?? 0) - (low ?? 0);
+    const single = width(weighted((i) => i));
+    // The good traces that fail follow those that pass.
+    expect(width(weighted((i) => Math.floor(i / 3)))).toBeGreaterThan(1.3 * single);
+    expect(width(weighted((i) => i % 13))).toBeLessThan(1.1 * single);
+  });
+
   it("returns an interval even if the agreement is perfect", () => {
     const { truePositiveRate } = measureAgreement(
       traces([

@@ -38,8 +38,11 @@ export function measureAgreement(tested: readonly TestedTrace[]): Agreement {
     passed: isPass(score ?? 0),
   }));
   const errors = tested.filter(({ error }) => error !== null).length;
-  const [labeled, applies] = [sumWeights(tested), sumWeights(judged)];
-  const share = (some: number, all: number) => (all === 0 ? null : some / all);
+  const judgedShare = (ofBad: boolean) => {
+    const isOfKind = ({ bad }: TestedTrace) => bad === ofBad;
+    const labeled = weightOf(tested.filter(isOfKind));
+    return labeled === 0 ? null : weightOf(judged.filter(isOfKind)) / labeled;
+  };
   const good = scored.filter((one) => one.good);
   const bad = scored.filter((one) => !one.good);
   const weighted = scored.some(({ weight }) => weight !== 1) ? weightsOf(scored) : null;
@@ -50,7 +53,7 @@ export function measureAgreement(tested: readonly TestedTrace[]): Agreement {
     sources: countSources(tested),
     notApplicable: tested.length - scored.length - errors,
     errors,
-    judged: { good: share(applies.good, labeled.good), bad: share(applies.bad, labeled.bad) },
+    judged: { good: judgedShare(false), bad: judgedShare(true) },
     truePositiveRate: rateOf(good, ({ passed }) => passed, intervals?.truePositive),
     trueNegativeRate: rateOf(bad, ({ passed }) => !passed, intervals?.trueNegative),
     falseFailureRate: rateOf(good, ({ passed }) => !passed, intervals && complementOf(intervals.truePositive)),
@@ -97,23 +100,44 @@ function confusionOf(scored: readonly ScoredTrace[]): Confusion {
   return cells;
 }
 
-/**
- * Returns the weights per cell of the confusion table. The traces of a question count as one with their total weight.
- */
+/** Returns the weights per cell of the confusion table. */
 function weightsOf(scored: readonly ScoredTrace[]): NonNullable<Agreement["weighted"]> {
   const totals = { goodPassed: 0, goodFailed: 0, badPassed: 0, badFailed: 0 };
   const squares = { ...totals };
-  for (const one of sumsByQuestion(scored, cellOf)) {
-    totals[one.key] += one.weight;
-    squares[one.key] += one.weight ** 2;
+  for (const one of scored) {
+    totals[cellOf(one)] += one.weight;
+    squares[cellOf(one)] += one.weight ** 2;
   }
-  const byOutcome = { passed: [] as number[], failed: [] as number[] };
-  for (const one of sumsByQuestion(scored, ({ passed }) => (passed ? "passed" : "failed")))
-    byOutcome[one.key].push(one.weight);
-  const overall = expectedWeight([...byOutcome.passed, ...byOutcome.failed]);
-  const next = (weights: readonly number[]) =>
-    (weights.length * expectedWeight(weights) + PRIOR_TRACES * overall) / (weights.length + PRIOR_TRACES);
-  return { ...totals, squares, next: { passed: next(byOutcome.passed), failed: next(byOutcome.failed) } };
+  const overall = expectedWeight(scored);
+  const next = (traces: readonly ScoredTrace[]) =>
+    (traces.length * expectedWeight(traces) + PRIOR_TRACES * overall) / (traces.length + PRIOR_TRACES);
+  const designEffect = (ofGood: boolean) => designEffectOf(scored.filter(({ good }) => good === ofGood));
+  return {
+    ...totals,
+    squares,
+    next: { passed: next(scored.filter(({ passed }) => passed)), failed: next(scored.filter(({ passed }) => !passed)) },
+    designEffect: { good: designEffect(true), bad: designEffect(false) },
+  };
+}
+
+/**
+ * Returns the factor, at least 1, by which repetitions of questions increase the variance of a weighted rate, as the
+ * outcomes show it (linearized, like in `ClusteredMean`). If all traces have the same outcome or question, each
+ * question counts once.
+ */
+function designEffectOf(traces: readonly ScoredTrace[]): number {
+  const rate = weightOf(traces.filter(({ passed }) => passed)) / weightOf(traces);
+  const isVaried = rate > 0 && rate < 1 && traces.some(({ question }) => question !== traces[0]?.question);
+  const byQuestion = new Map<string, number>();
+  let squares = 0;
+  for (const { question, passed, weight } of traces) {
+    const deviation = weight * (isVaried ? Number(passed) - rate : 1);
+    squares += deviation ** 2;
+    byQuestion.set(question, (byQuestion.get(question) ?? 0) + deviation);
+  }
+  const clustered = [...byQuestion.values()].reduce((sum, deviation) => sum + deviation ** 2, 0);
+  const unbiased = (sum: number, n: number) => (isVaried ? (sum * n) / (n - 1) : sum);
+  return squares === 0 ? 1 : Math.max(1, unbiased(clustered, byQuestion.size) / unbiased(squares, traces.length));
 }
 
 /**
@@ -123,26 +147,11 @@ function weightsOf(scored: readonly ScoredTrace[]): NonNullable<Agreement["weigh
 const PRIOR_TRACES = 2;
 
 /** Returns the mean weight over all the traces that the labeled ones stand for. */
-function expectedWeight(weights: readonly number[]): number {
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  return total === 0 ? 0 : weights.reduce((sum, weight) => sum + weight ** 2, 0) / total;
+function expectedWeight(traces: readonly ScoredTrace[]): number {
+  const total = weightOf(traces);
+  return total === 0 ? 0 : traces.reduce((sum, { weight }) => sum + weight ** 2, 0) / total;
 }
 
-function sumsByQuestion<K extends string>(scored: readonly ScoredTrace[], keyOf: (one: ScoredTrace) => K) {
-  const sums = new Map<string, { readonly key: K; weight: number }>();
-  for (const one of scored) {
-    const key = keyOf(one);
-    const id = `${key} ${one.question}`;
-    const sum = sums.get(id) ?? { key, weight: 0 };
-    sum.weight += one.weight;
-    sums.set(id, sum);
-  }
-  return sums.values();
-}
-
-/** Total weights of the traces labeled good and bad. */
-function sumWeights(tested: readonly TestedTrace[]): { good: number; bad: number } {
-  const sums = { good: 0, bad: 0 };
-  for (const { bad, weight } of tested) sums[bad ? "bad" : "good"] += weight;
-  return sums;
+function weightOf(traces: readonly { readonly weight: number }[]): number {
+  return traces.reduce((sum, { weight }) => sum + weight, 0);
 }
