@@ -39,6 +39,7 @@ it("a suggested command works when pasted", async () => {
   const ran = await artE(["run", "-a", "baseline", "--dataset", QUESTIONS, "-l", "2", "-o", `${FOLDER}/r s.json`]);
   const shown = ran.replace("/TASK", "/1").replace(/ --db '[^\n]*(?=, art-e)/, (flag) => `${flag}\n`);
   expect(paste(shown, "Traces:   ")).toContain("Merriwell");
+  expect(paste(shown, "Evals:    ")).toContain("No coded traces");
 
   expect(paste(await artE(["runs", "show"]), "Show a complete task: ")).toContain("tool");
   expect(paste(await artE(["runs", "delete", "latest"]), "Pass the run id: ")).toContain("baseline");

@@ -101,6 +101,7 @@ function explainedFigures({ scores }: Pick<BenchmarkResult, "scores">): string {
 function nextSteps({ report, questions }: ReturnType<typeof prepareFolder>): string {
   const next = [
     [commandLine`art-e show latest/1`, "what the agent did in one task"],
+    [commandLine`art-e evals code`, "note what went wrong in the tasks, and get evals for it"],
     [
       commandLine`art-e run -a email-search --dataset ${questions} -o ${join(dirname(report), "model.json")}`,
       "ask a model, with an API key such as ANTHROPIC_API_KEY",

@@ -141,6 +141,7 @@ export async function printTotals(
       files.junit !== undefined && `JUnit:    ${files.junit}`,
       files.record !== undefined && `Replies:  ${files.record}`,
       `Traces:   ${commandLine`art-e show ${totals.runId}/TASK`}, ${commandLine`art-e export-traces --run ${totals.runId} -o traces.jsonl`}`,
+      `Evals:    ${commandLine`art-e evals code ${totals.runId}`}`,
     ]);
     return [runSummary(totals), ...lines].join("\n");
   });

@@ -63,6 +63,23 @@ describe("a run's corrected rate", () => {
     await artE("evals test brief");
   });
 
+  it("follows from all traces, and not from random ones, if an enriched pass drew every trace", async () => {
+    const drawn = labels.map((line, i) => ({
+      ...line,
+      drawn: "enriched",
+      drawn_from: labels.length - i,
+      probability: i % 2 === 0 ? 1 / (labels.length - i) : Math.min(1, 2 / (labels.length - i)),
+    }));
+    write("every.jsonl", drawn.map((line) => JSON.stringify(line)).join("\n"));
+    await json("evals label --from every.jsonl --mode every");
+    await artE("evals test brief --mode every");
+    const { stdout } = await artE(`evals run brief@1 --run ${runId}`);
+    expect(stdout).toContain(
+      `The corrected rate of brief is estimated from people's labels of all ${labels.length} traces.`,
+    );
+    await artE("evals test brief");
+  });
+
   it("comes with the agents that the eval was validated on, if they are others", async () => {
     await artE("agents clone baseline second");
     expect((await artE(`run -a second --dataset ${QUESTIONS} -l 5 -o five.json --quiet`)).code).toBe(0);

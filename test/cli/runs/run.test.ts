@@ -107,6 +107,7 @@ describe("a run of an agent", () => {
         Cost: "$0.00",
         Results: "one.json",
         Traces: `art-e show ${runId}/TASK, art-e export-traces --run ${runId} -o traces.jsonl`,
+        Evals: `art-e evals code ${runId}`,
       });
       expect(totalTimeMs).toBeGreaterThan(0);
     });

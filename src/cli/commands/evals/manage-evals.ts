@@ -174,11 +174,15 @@ function labelErrorLines(evals: EvalRun["evals"]): string[] {
 
 /** Says which corrected rates come from labels of the run, and which from labels of another agent. */
 function labelsOfRunLines(evals: EvalRun["evals"], runId: string | null): string[] {
-  return evals.flatMap(({ stored: { definition }, labelsOfRun, isWeighted, otherAgents }) => {
-    if (labelsOfRun > 0)
-      return [
-        `The corrected rate of ${definition.name} is estimated from ${labelsOfRun} ${isWeighted ? "enriched labels of these traces by people, weighted by the probability of each draw" : "random labels of these traces by people"}.`,
-      ];
+  return evals.flatMap(({ stored: { definition }, labelsOfRun, isWeighted, passRate, otherAgents }) => {
+    if (labelsOfRun > 0) {
+      const labels = isWeighted
+        ? `${labelsOfRun} enriched labels of these traces by people, weighted by the probability of each draw`
+        : labelsOfRun === passRate.n
+          ? `people's labels of all ${labelsOfRun} traces`
+          : `${labelsOfRun} random labels of these traces by people`;
+      return [`The corrected rate of ${definition.name} is estimated from ${labels}.`];
+    }
     return otherAgents === null ? [] : otherAgentsLines(definition.name, otherAgents, evalRunLine(definition, runId));
   });
 }
