@@ -27,7 +27,7 @@ const CONSEQUENCES: Readonly<Record<Consequence, string>> = {
   fails: "the task fails",
   refused: "the task ends as `refused`, graded as wrong",
   told: "the agent is asked to call again",
-  stops: "the run stops; its other tasks stay unanswered for `--resume`",
+  stops: "the run stops, and `--resume` continues it",
 };
 
 const REPLY_ENDS: Readonly<Record<ReplyEnd, string>> = {
@@ -46,6 +46,8 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 
 const inCode = (names: readonly (string | number)[]) => names.map((name) => `\`${name}\``).join(", ");
 
+const HISTORY = " in the history";
+
 const TABLES: Readonly<Record<string, () => string>> = {
   "failure classes": () =>
     table(
@@ -57,11 +59,11 @@ const TABLES: Readonly<Record<string, () => string>> = {
         CONSEQUENCES[consequence],
       ]),
     ),
-  omissions: () =>
-    table(
-      ["left out after a refusal"],
-      OMISSIONS.map(({ what }) => [what]),
-    ),
+  omissions: () => {
+    const inHistory = OMISSIONS.flatMap(({ what }) => (what.endsWith(HISTORY) ? [what.slice(0, -HISTORY.length)] : []));
+    const others = OMISSIONS.flatMap(({ what }) => (what.endsWith(HISTORY) ? [] : [what]));
+    return `- In the history: ${inHistory.join(", ")}\n- Elsewhere: ${others.join(", ")}`;
+  },
   "finish reasons": () =>
     table(
       ["a word in the finish reason begins with", "consequence"],
