@@ -9,16 +9,15 @@ import {
   sentenceSchema,
   writeCriterion,
 } from "../evals/criteria.js";
-import { effectiveLabels } from "../evals/effective-labels.js";
+import { type DrawRow, drawWeight, effectiveLabels } from "../evals/effective-labels.js";
 import { labelPairs } from "../evals/label-agreement.js";
-import { type EvalLabel, moveBadLabels, renameCriterion, type TraceDraw, unconfirmedTraces } from "../evals/labels.js";
+import { type EvalLabel, moveBadLabels, renameCriterion, unconfirmedTraces } from "../evals/labels.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
 import type { LabelPairs } from "../statistics/label-errors.js";
 import { predictionPoweredRate } from "../statistics/prediction-powered.js";
-import { samplingWeight } from "../statistics/sampling-weight.js";
 import type { Db } from "../store/open-store.js";
 import { getRun } from "../traces/runs-store.js";
 import { type CodingPass, countNotes, type NoteCount, newestPass, type TraceNote } from "./coding.js";
@@ -77,12 +76,10 @@ interface CodedNote extends NoteKey {
   readonly weight: number;
 }
 
-interface CodedRow extends Omit<CodedNote, "modes" | "weight" | "isNewest">, Omit<TraceDraw, "drawn"> {
+interface CodedRow extends Omit<CodedNote, "modes" | "weight" | "isNewest">, Omit<DrawRow, "drawn"> {
   /** JSON array. */
   readonly modes: string;
   readonly isNewest: 0 | 1;
-  /** Number of traces of the run that no draw has selected, or null if somebody chose all coded traces. */
-  readonly remaining: number | null;
 }
 
 /** The changed mode, and the number of traces that entered or left it. */
@@ -175,11 +172,12 @@ function codedNotes(db: Db, runId: string | null): CodedNote[] {
        WHERE @runId IS NULL OR t.run_id = @runId ORDER BY n.created_at, n.trace_id`,
     )
     .all({ runId }) as CodedRow[];
-  return rows.map(({ modes, isNewest, drawnFrom, probability, remaining, ...note }) => {
-    const isWeighted = drawnFrom !== null && probability !== null;
-    const weight = isWeighted ? samplingWeight({ drawnFrom, probability }, remaining ?? 0) : 1;
-    return { ...note, weight, isNewest: isNewest === 1, modes: JSON.parse(modes) as string[] };
-  });
+  return rows.map(({ modes, isNewest, ...note }) => ({
+    ...note,
+    weight: drawWeight(note),
+    isNewest: isNewest === 1,
+    modes: JSON.parse(modes) as string[],
+  }));
 }
 
 export const modeNameSchema = criterionNameSchema.refine(

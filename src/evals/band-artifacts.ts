@@ -114,15 +114,20 @@ export function makeBandArtifacts(options: BandOptions, settings: AppSettings): 
       counts,
       labeled,
       high: {
-        patterns: metRules(read.rules, "high"),
+        patterns: ruleCounts(read.rules, "high", "met"),
         tools: [...read.tools]
           .map(([tool, traces]) => ({ tool, traces }))
           .toSorted((a, b) => b.traces - a.traces || a.tool.localeCompare(b.tool)),
         positive,
         regression: cases.high,
       },
-      medium: { partialSuccesses: metRules(read.rules, "medium"), opportunities, edge: cases.medium },
-      low: { failureModes: brokenByLow(read.rules), unexplained: read.unexplained, bugs: cases.low, targeted },
+      medium: { partialSuccesses: ruleCounts(read.rules, "medium", "met"), opportunities, edge: cases.medium },
+      low: {
+        failureModes: ruleCounts(read.rules, "low", "broken"),
+        unexplained: read.unexplained,
+        bugs: cases.low,
+        targeted,
+      },
       withoutCase: Object.fromEntries(withoutCase),
       evals,
     };
@@ -273,27 +278,18 @@ function originOf(run: string, trace: QuestionTrace, band: Band, basis: string, 
 
 const EXAMPLES = 3;
 
-function ruleCount(
-  { rule: { name, sentence }, met, broken }: RuleTally,
-  band: Band,
-  ids: readonly string[],
-): RuleCount {
-  const applies = met[band].length + broken[band].length;
-  return { name, sentence, traces: ids.length, applies, examples: ids.slice(0, EXAMPLES) };
-}
-
-/** Returns the rules that at least half of a band's traces meet. */
-function metRules(rules: readonly RuleTally[], band: Band): RuleCount[] {
+/**
+ * Returns the rules that a band's traces meet or break, the most frequent first. A rule that fewer than half of them
+ * meet does not count as met.
+ */
+function ruleCounts(rules: readonly RuleTally[], band: Band, outcome: "met" | "broken"): RuleCount[] {
   return rules
-    .filter(({ met, broken }) => met[band].length > 0 && met[band].length >= broken[band].length)
-    .map((tally) => ruleCount(tally, band, tally.met[band]))
-    .toSorted((a, b) => b.traces - a.traces);
-}
-
-function brokenByLow(rules: readonly RuleTally[]): RuleCount[] {
-  return rules
-    .filter(({ broken }) => broken.low.length > 0)
-    .map((tally) => ruleCount(tally, "low", tally.broken.low))
+    .flatMap(({ rule: { name, sentence }, ...tally }): RuleCount[] => {
+      const ids = tally[outcome][band];
+      const applies = tally.met[band].length + tally.broken[band].length;
+      if (ids.length === 0 || (outcome === "met" && ids.length * 2 < applies)) return [];
+      return [{ name, sentence, traces: ids.length, applies, examples: ids.slice(0, EXAMPLES) }];
+    })
     .toSorted((a, b) => b.traces - a.traces);
 }
 

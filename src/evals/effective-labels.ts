@@ -208,7 +208,10 @@ export interface TellingLabel extends EffectiveLabel {
   readonly label: "good" | "bad";
 }
 
-type EffectiveRow<T extends EffectiveLabel> = Omit<T, "weight"> & TraceDraw & { readonly remaining: number | null };
+/** A draw with the number of traces of the run that no draw has selected, or null if somebody chose all of them. */
+export type DrawRow = TraceDraw & { readonly remaining: number | null };
+
+type EffectiveRow<T extends EffectiveLabel> = Omit<T, "weight"> & DrawRow;
 
 /**
  * Selects the effective labels: the newest label of each trace from its best source. Every reader uses this order. A
@@ -230,8 +233,12 @@ const EFFECTIVE_COLUMNS = `e.trace_id AS traceId, label, source, note, drawn, dr
   remaining`;
 
 function weighted<T extends EffectiveLabel>({ drawnFrom, probability, remaining, ...label }: EffectiveRow<T>) {
-  const isWeighted = label.drawn === "enriched" && drawnFrom !== null && probability !== null;
-  return { ...label, weight: isWeighted ? samplingWeight({ drawnFrom, probability }, remaining ?? 0) : 1 };
+  return { ...label, weight: label.drawn === "enriched" ? drawWeight({ drawnFrom, probability, remaining }) : 1 };
+}
+
+/** Returns the weight of a drawn trace in all figures: 1 unless it was drawn with another probability than others. */
+export function drawWeight({ drawnFrom, probability, remaining }: Omit<DrawRow, "drawn">): number {
+  return drawnFrom === null || probability === null ? 1 : samplingWeight({ drawnFrom, probability }, remaining ?? 0);
 }
 
 export function effectiveLabels(db: Db, criterion: string): EffectiveLabel[] {

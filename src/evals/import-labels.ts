@@ -206,16 +206,8 @@ function readLabelFile(path: string): LabelLine[] {
   try {
     text = readNamedText(path);
   } catch (cause) {
-    const message = `Cannot read ${path}: ${reasonOf(cause)}.`;
-    throw new UserError(
-      "labels_unreadable",
-      message,
-      "--from: expected feedback, judge, scores, or the path of a labels file.",
-      2,
-      {
-        cause,
-      },
-    );
+    const hint = "--from: expected feedback, judge, scores, or the path of a labels file.";
+    throw new UserError("labels_unreadable", `Cannot read ${path}: ${reasonOf(cause)}.`, hint, 2, { cause });
   }
   const lines = text
     .split("\n")
