@@ -238,8 +238,12 @@ async function fillPages(url: string): Promise<ShownIds> {
   };
   const get = async <T>(path: string) => (await send("GET", path)).json() as Promise<T>;
   const { runs } = await get<{ runs: { id: string; name: string }[] }>("/api/runs");
-  const [first = "", second = ""] = ["first", "second"].map((name) => runs.find((run) => run.name === name)?.id);
-  const { taskResults } = await get<{ taskResults: { taskId: number }[] }>(`/api/runs/${first}/results`);
+  const idOf = (name: string) => runs.find((run) => run.name === name)?.id ?? "";
+  const [first, second] = [idOf("first"), idOf("second")];
+  const taskOf = async (run: string) => {
+    const { taskResults } = await get<{ taskResults: { taskId: number | string }[] }>(`/api/runs/${run}/results`);
+    return `${run}/${taskResults[0]?.taskId}/1`;
+  };
   const { traces } = await get<{ traces: { id: string }[] }>(`/api/traces?run_id=${first}&limit=8`);
   const [{ question, inbox_address: inbox } = UNKNOWN] = tasks;
   const asked = await send("POST", "/api/agents/baseline/playground/chat", {
@@ -256,10 +260,11 @@ async function fillPages(url: string): Promise<ShownIds> {
   const { sessions } = await get<{ sessions: { id: string }[] }>("/api/sessions");
   return {
     runs: [first, second],
-    task: `${first}/${taskResults[0]?.taskId}/1`,
+    task: await taskOf(first),
     trace: traces[0]?.id ?? "",
     session: sessions[0]?.id ?? "",
     mail: tasks[0]?.message_ids[0] ?? "",
+    others: { suite: await taskOf(idOf("suite")), attacked: await taskOf(idOf("attacked")) },
   };
 }
 
@@ -290,6 +295,8 @@ try {
     await takeServedPages(browser, folder);
     await takeLiveRun(browser, folder);
   } else {
+    artE(folder, ["run", "--repeat", "first", "--perturb", "hostile", "--name", "attacked"]);
+    artE(folder, ["run", "-a", "noop", "--suite", join(ROOT, "fixtures/suites/demo"), "--name", "suite"]);
     await takeEveryPage(browser, folder, values.every);
   }
 } finally {

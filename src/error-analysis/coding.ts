@@ -79,10 +79,11 @@ export interface CodingPass {
 
 /** Returns the pass with the newest note, or null if there are no notes. */
 export function newestPass(db: Db): CodingPass | null {
+  // CROSS JOIN reads the few notes first. SQLite would read an index of all traces, 14 ms for 45,000 of them.
   const pass = db
     .prepare(
       `SELECT t.run_id AS runId, count(DISTINCT n.trace_id) AS coded
-       FROM coding_notes n JOIN traces t ON t.id = n.trace_id GROUP BY t.run_id ORDER BY max(n.created_at) DESC LIMIT 1`,
+       FROM coding_notes n CROSS JOIN traces t ON t.id = n.trace_id GROUP BY t.run_id ORDER BY max(n.created_at) DESC LIMIT 1`,
     )
     .get() as CodingPass | undefined;
   return pass ?? null;

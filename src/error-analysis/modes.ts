@@ -160,6 +160,7 @@ function textsOf(notes: readonly CodedNote[]): TraceNote[] {
 }
 
 function codedNotes(db: Db, runId: string | null): CodedNote[] {
+  // CROSS JOIN for the reason given in `newestPass`.
   const rows = db
     .prepare(
       `SELECT n.trace_id AS traceId, n.is_repeat AS isRepeat, n.note,
@@ -168,7 +169,7 @@ function codedNotes(db: Db, runId: string | null): CodedNote[] {
               n.drawn_from AS drawnFrom, n.probability, min(n.drawn_from) OVER (PARTITION BY t.run_id) - 1 AS remaining,
               (SELECT json_group_array(mode) FROM coded_modes m
                WHERE m.trace_id = n.trace_id AND m.is_repeat = n.is_repeat) AS modes
-       FROM coding_notes n LEFT JOIN results r ON r.trace_id = n.trace_id JOIN traces t ON t.id = n.trace_id
+       FROM coding_notes n CROSS JOIN traces t ON t.id = n.trace_id LEFT JOIN results r ON r.trace_id = n.trace_id
        WHERE @runId IS NULL OR t.run_id = @runId ORDER BY n.created_at, n.trace_id`,
     )
     .all({ runId }) as CodedRow[];

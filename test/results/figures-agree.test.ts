@@ -129,9 +129,11 @@ async function expectSameFigures({ db, folder }: TestDb, isOwn: boolean): Promis
   expect(costOfRun(db, id)).toEqual({ costUsd, judgeCostUsd, totalCostUsd });
   expect([turns === null, retries === null]).toEqual([!isOwn, !isOwn]);
 
+  const { totalTasks: tasks, completedTasks, failedTasks, usage, endings } = totals;
+  const tokens = usage.inputTokens + usage.outputTokens;
   const { runs } = await pageOfRuns(db, { terms: [], sort: "", offset: 0, limit: -1 });
   expect(runs).toMatchObject([
-    { id, costUsd, judgeCostUsd, totalCostUsd, tasks: totals.totalTasks, failedTasks: totals.failedTasks, headline },
+    { id, costUsd, judgeCostUsd, totalCostUsd, tasks, completedTasks, failedTasks, tokens, headline },
   ]);
 
   const file = collectResults(db, totals);
@@ -144,7 +146,10 @@ async function expectSameFigures({ db, folder }: TestDb, isOwn: boolean): Promis
   const [shown] = report.head.runs;
   expect(Object.keys(shown?.scores ?? {}).sort()).toEqual(scored.map(([name]) => name).sort());
   expect([shown?.costUsd, shown?.judgeCostUsd, shown?.totalCostUsd]).toEqual([costUsd, judgeCostUsd, totalCostUsd]);
-  expect([shown?.tasks, shown?.failed]).toEqual([totals.totalTasks, totals.failedTasks]);
+  expect([shown?.tasks, shown?.completed, shown?.failed]).toEqual([tasks, completedTasks, failedTasks]);
+  expect([shown?.retries, shown?.endings]).toEqual([retries, endings]);
+  const { inputTokens: input, cachedInputTokens: cached, outputTokens: output } = usage;
+  expect(shown?.tokens).toEqual({ input, cached, output });
   const html = [...htmlReport(report, { style: "", scripts: [] }, [])].join("");
   const [, embedded = ""] = /<script type="application\/json" id="head">(.*)<\/script>/.exec(html) ?? [];
   expect(JSON.parse(embedded)).toEqual(JSON.parse(JSON.stringify(report.head)));
@@ -167,8 +172,11 @@ async function expectSameFigures({ db, folder }: TestDb, isOwn: boolean): Promis
     headline: headline && { ...headline, label: scores[headline.scorer]?.label },
     costUsd,
     judgeCostUsd,
-    doneTasks: totals.totalTasks,
-    failedTasks: totals.failedTasks,
+    doneTasks: tasks,
+    failedTasks,
+    tokens,
+    retries,
+    endings,
   });
   for (const [name, { label, value, n, low, high, overAll, repeats }] of scored) {
     const most = mostRepeated(repeats);
@@ -242,7 +250,10 @@ async function expectSameInApiAndLibrary({ db, folder }: Omit<TestDb, "close">, 
   expect(await answers("/api/runs/:id")).toMatchObject(expected);
   const [line] = (await answers("/api/runs")).runs;
   expect(line).toMatchObject({
+    tasks: totals.totalTasks,
+    completed_tasks: totals.completedTasks,
     failed_tasks: totals.failedTasks,
+    tokens: totals.usage.inputTokens + totals.usage.outputTokens,
     cost_usd: totals.costUsd,
     judge_cost_usd: totals.judgeCostUsd,
     total_cost_usd: totals.totalCostUsd,

@@ -10,6 +10,9 @@ export interface ShownIds {
   readonly trace: string;
   readonly session: string;
   readonly mail: string;
+  /** Tasks of other kinds of runs, as `RUN/TASK/EPOCH`, by the kind. */
+  readonly others: Readonly<Record<string, string>>;
+  readonly evalName?: string;
 }
 
 export interface PageView {
@@ -21,7 +24,7 @@ export interface PageView {
 
 const ROWS = "main tbody tr";
 
-export function everyPage({ runs, task, trace, session, mail }: ShownIds): PageView[] {
+export function everyPage({ runs, task, trace, session, mail, others, evalName }: ShownIds): PageView[] {
   const [run] = runs;
   const compared = runs.join(",");
   const views: readonly (readonly [name: string, hash: string, last: string])[] = [
@@ -47,6 +50,14 @@ export function everyPage({ runs, task, trace, session, mail }: ShownIds): PageV
     ["label", `label/${run}`, ".labeling"],
     ["code", `code/${run}`, ".labeling"],
     ["modes", "modes", ROWS],
+    ...Object.entries(others).flatMap(([kind, other]) => {
+      const hash = `runs/${other.split("/")[0]}`;
+      return [
+        [`${kind}-run`, hash, "tr[data-index]"],
+        [`${kind}-task`, `${hash}?task=${other}`, "dialog .columns"],
+      ] as const;
+    }),
+    ...(evalName === undefined ? [] : [["eval", `evals/${evalName}`, "main h3"] as const]),
   ];
   const hashes = new Set(views.map(([, hash]) => hash));
   const lists = SECTIONS.all.filter((section) => !hashes.has(section));

@@ -79,9 +79,10 @@ const PAGES = [
     trace: "trace_run_a_3",
     session: "SESSION",
     mail: "MAIL",
+    others: {},
+    evalName: "short_answer",
   }),
   { name: "trace-suite", hash: "trace/TRACE", last: "main h3" },
-  { name: "eval", hash: "evals/short_answer", last: "main h3" },
   { name: "run-suite", hash: "runs/suite_run", last: "tr[data-index]" },
 ];
 

@@ -2,6 +2,8 @@
 // or reading all tasks of a run would hold up other requests.
 import { openCoding } from "../../error-analysis/coding.js";
 import { type LabelingOptions, openLabeling } from "../../evals/labeling.js";
+import { readCorpusStats } from "../../mail/corpus.js";
+import { openMailboxes } from "../../mail/mailboxes.js";
 import { NEVER } from "../../platform/deadline.js";
 import { builtFile } from "../../platform/program-files.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
@@ -9,6 +11,7 @@ import { collectReport, storedRun } from "../../results/collect-report.js";
 import { pageOfRuns } from "../../results/run-summaries.js";
 import type { Db } from "../../store/open-store.js";
 import { listSessions } from "../../traces/chats-store.js";
+import { exampleQuestions } from "../../traces/results-store.js";
 import { getRun } from "../../traces/runs-store.js";
 import { pageOfTraces } from "../../traces/traces-store.js";
 
@@ -16,6 +19,7 @@ const READERS = {
   runs: pageOfRuns,
   traces: pageOfTraces,
   sessions: listSessions,
+  inboxes: listInboxes,
   report: reportJson,
   tracesToLabel,
   tracesToCode: openCoding,
@@ -31,6 +35,13 @@ type PageOf<K extends keyof Readers> = Promise<Awaited<ReturnType<Readers[K]>>>;
 type ReadList = <K extends keyof Readers>(list: K, query: Parameters<Readers[K]>[1]) => PageOf<K>;
 
 const NO_LISTENER = { onTask: () => undefined, onTrace: () => undefined };
+
+/** Counting the mail and choosing examples among all questions takes as long as a list. */
+function listInboxes(db: Db, _query: null) {
+  const { messages, firstDate, lastDate } = readCorpusStats(db);
+  const { addresses } = openMailboxes(db);
+  return { inboxes: [...addresses], questions: [...exampleQuestions(db)], messages, firstDate, lastDate };
+}
 
 /** Returns the data of a report as JSON in UTF-8. For a large run, it has many megabytes. */
 async function reportJson(db: Db, { runs }: { readonly runs: readonly string[] }): Promise<Uint8Array<ArrayBuffer>> {

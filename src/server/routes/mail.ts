@@ -1,15 +1,12 @@
 // Routes for mailboxes, emails, sessions, models, and the corpus copy that queue workers fetch.
 import { z } from "zod";
 import { listAgents } from "../../agents/registry-store.js";
-import { readCorpusStats } from "../../mail/corpus.js";
 import { corpusDescriptionSchema } from "../../mail/corpus-transfer.js";
-import { openMailboxes } from "../../mail/mailboxes.js";
 import type { Message } from "../../models/model.js";
 import { parseListQuery } from "../../store/list-query.js";
 import { getMail } from "../../tools/search-mailbox.js";
 import { type ChatSession, getSession, sessionMessages } from "../../traces/chats-store.js";
 import { SESSION_FIELDS } from "../../traces/list-fields.js";
-import { exampleQuestions } from "../../traces/results-store.js";
 import { ApiError } from "../app/api-error.js";
 import { defineRoute, offsetQuery, type Route, type Services, searchQuery, sendFile } from "../app/route.js";
 import {
@@ -22,7 +19,7 @@ import {
 } from "../response-shapes.js";
 
 /** Available mailboxes and models, and the health check. */
-export function metaRoutes({ db, models, chats, version }: Services): Route[] {
+export function metaRoutes({ db, lists, models, chats, version }: Services): Route[] {
   return [
     defineRoute({
       method: "get",
@@ -31,15 +28,9 @@ export function metaRoutes({ db, models, chats, version }: Services): Route[] {
       summary: "List the imported mailboxes with the dates of their email and example questions",
       status: 200,
       response: inboxesShape,
-      handle() {
-        const { messages, firstDate, lastDate } = readCorpusStats(db);
-        return {
-          inboxes: [...openMailboxes(db).addresses],
-          questions: exampleQuestions(db),
-          messages,
-          first_date: firstDate,
-          last_date: lastDate,
-        };
+      async handle() {
+        const { firstDate, lastDate, ...found } = await lists.read("inboxes", null);
+        return { ...found, first_date: firstDate, last_date: lastDate };
       },
     }),
     defineRoute({

@@ -81,10 +81,8 @@ class Coding {
     const toModes = h("a", { href: "#modes" }, "Group the notes");
     replaceChildren(this.page.progress, `${this.queue.length} to code. `, this.notes.length > 0 && toModes);
     this.page.enable("u", this.coded.length > 0);
-    if (id === undefined && this.coded.length === 0) return this.page.end("No traces to code.");
-    if (id === undefined) {
-      return this.page.end(h("p", "All traces of the pass are coded."));
-    }
+    if (id === undefined)
+      return this.page.end(this.coded.length === 0 ? "No traces to code." : "All traces of the pass are coded.");
     const details = await get<TraceDetailsJson>(`/api/traces/${encodeURIComponent(id)}`);
     this.page.show(answerSection(details), null, stepsSection(details));
   }

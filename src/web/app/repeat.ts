@@ -101,9 +101,10 @@ export async function comparedAnswers(recordedId: string, newId: string): Promis
   const columns = ["", "Recorded", "New"];
   return h(
     "div.served",
-    figureTable({ className: "of-words", caption: "Recorded and new answer", columns }, [
-      { label: null, rows: rows.map(([label, ...cells]) => ({ label: [label], cells: cells.map((cell) => [cell]) })) },
-    ]),
+    figureTable(
+      { className: "of-words", caption: "Recorded and new answer", columns },
+      rows.map(([label, ...cells]) => ({ label: [label], cells: cells.map((cell) => [cell]) })),
+    ),
     scores.length === 0
       ? h("p.meta", "Scores appear if the question is the recorded one and has a gold answer.")
       : equal.length > 0 &&

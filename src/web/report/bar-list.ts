@@ -144,9 +144,7 @@ export function effortTable(head: ReportHead): HTMLElement {
       count(run.retries),
     ],
   }));
-  return figureTable({ className: "effort", caption: "Time, tokens and cost of the runs", columns }, [
-    { label: null, rows },
-  ]);
+  return figureTable({ className: "effort", caption: "Time, tokens and cost of the runs", columns }, rows);
 }
 
 /** Screen readers read the numbers next to the line. */
@@ -204,7 +202,7 @@ export function evalTable(head: ReportHead): HTMLElement {
       ],
     };
   });
-  return figureTable({ className: "evals", caption, columns }, [{ label: null, rows }]);
+  return figureTable({ className: "evals", caption, columns }, rows);
 }
 
 function estimate(figure: Figure | null): HTMLElement {
@@ -328,5 +326,5 @@ export function toolTable({ runs }: ReportHead): HTMLElement {
       ],
     })),
   }));
-  return figureTable({ className: "tools", caption: "Tool calls", columns }, groups);
+  return figureTable({ className: "tools", caption: "Tool calls", columns }, { groups });
 }

@@ -21,11 +21,7 @@ export function changeTable(
     cells: [...(isOfTask ? asked(state) : []), messageId === null ? "" : [untrustedInline(wordsOf(messageId))]],
   }));
   const columns = ["Change", ...(isOfTask ? ["Asked for", "Done"] : []), "Email"];
-  return h(
-    "section.changes",
-    h("h3", caption),
-    figureTable({ className: "of-words", caption, columns }, [{ label: null, rows }]),
-  );
+  return h("section.changes", h("h3", caption), figureTable({ className: "of-words", caption, columns }, rows));
 }
 
 function asked(state: MatchedChange["state"]): readonly (readonly Child[] | string)[] {

@@ -17,7 +17,7 @@ import { type Child, factLine, h, scoreText, untrustedInline, untrustedText } fr
 import { COST, figureOf, LATENCY, scoreChooser, tradeOffChart } from "./charts.js";
 import { markDifferences } from "./differences.js";
 import { figureTable } from "./figure-table.js";
-import { outcomeColour, runDot, runName, stateWords } from "./header.js";
+import { outcomeSection, runDot, runName, stateWords } from "./header.js";
 import { scoreOf, type Task } from "./load.js";
 import { type PairOutcome, readOutcome, writeOutcome } from "./pair-outcomes.js";
 import { section } from "./section.js";
@@ -139,18 +139,9 @@ export function answerColumns(
   return tasks.map((task, i) => {
     const label = untrustedInline(head.runs[task.run]?.label ?? "");
     const other = i > 0 ? tasks[0] : tasks.length === 2 ? tasks[1] : undefined;
-    return h(
-      "section.outcome-edge",
-      { style: `border-left-color: ${outcomeColour(task.outcome)}` },
-      h(
-        "h3",
-        runDot(task.run),
-        task === shown ? label : h("a", { href: taskLink(task, head) }, label),
-        " ",
-        h("span.figure", scoreText(scoreOf(task, metric, head))),
-      ),
-      outcomeBody(task, other),
-    );
+    const link = task === shown ? label : h("a", { href: taskLink(task, head) }, label);
+    const score = h("span.figure", scoreText(scoreOf(task, metric, head)));
+    return outcomeSection(task, [runDot(task.run), link, " ", score], outcomeBody(task, other));
   });
 }
 
@@ -194,9 +185,7 @@ function comparisonTable(
     label: [metric.label],
     cells: metricCells(metric, noun, outcomes[metric.metric] === undefined ? null : runId),
   }));
-  return figureTable({ className: "compared", caption: `${after} against ${before}`, columns }, [
-    { label: null, rows },
-  ]);
+  return figureTable({ className: "compared", caption: `${after} against ${before}`, columns }, rows);
 }
 
 function sideNames(runs: readonly RunFigures[], candidate: number): readonly [string, string] {
@@ -214,7 +203,7 @@ function settingsTable({ settings, candidate }: ReportComparison, runs: readonly
     cells: [[untrustedInline(baseline)], [untrustedInline(other)]],
   }));
   const columns = ["Setting", ...sideNames(runs, candidate)];
-  return figureTable({ className: "of-words", caption: "Settings that differ", columns }, [{ label: null, rows }]);
+  return figureTable({ className: "of-words", caption: "Settings that differ", columns }, rows);
 }
 
 /** The numbers of tasks link to the tasks of `runId`, unless it is null. */

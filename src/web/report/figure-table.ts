@@ -20,13 +20,14 @@ interface Group {
 }
 
 /**
- * A table of figures. It scrolls sideways if it is wider than the page. On a phone, each row is a block of names and
- * values.
+ * A table of figures, possibly in groups. It scrolls sideways if it is wider than the page. On a phone, each row is a
+ * block of names and values.
  */
 export function figureTable(
   { className, caption, columns }: { className: string; caption: string; columns: readonly (string | Column)[] },
-  groups: readonly Group[],
+  content: readonly Row[] | { readonly groups: readonly Group[] },
 ): HTMLElement {
+  const groups = "groups" in content ? content.groups : [{ label: null, rows: content }];
   const named = columns.map((column) => (typeof column === "string" ? { name: column } : column));
   const rowOf = ({ label, cells }: Row) =>
     h(

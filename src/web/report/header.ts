@@ -63,6 +63,12 @@ export function outcomeColour(outcome: Outcome): string {
   return `var(--${outcome})`;
 }
 
+/** A box with the color of a task's outcome at its edge. */
+export function outcomeSection(task: { readonly outcome: Outcome }, title: Child, ...body: Child[]): HTMLElement {
+  const style = `border-left-color: ${outcomeColour(task.outcome)}`;
+  return h("section.outcome-edge", { style }, h("h3", title), body);
+}
+
 export function costOfThousand({ costUsd, tasks }: RunFigures): number | null {
   return costUsd === null || tasks === 0 ? null : (costUsd / tasks) * 1_000;
 }

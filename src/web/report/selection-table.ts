@@ -17,14 +17,12 @@ export function selectionTable(rows: readonly SelectionRow[]): HTMLElement | nul
   return h(
     "section.changes",
     h("h3", caption),
-    figureTable({ className: "of-words", caption, columns: ["Email", "Result", "Later"] }, [
-      {
-        label: null,
-        rows: rows.map(({ state, email, evidence }) => ({
-          label: [email],
-          cells: [state === "hit" ? state : [h("b", state)], [evidence]],
-        })),
-      },
-    ]),
+    figureTable(
+      { className: "of-words", caption, columns: ["Email", "Result", "Later"] },
+      rows.map(({ state, email, evidence }) => ({
+        label: [email],
+        cells: [state === "hit" ? state : [h("b", state)], [evidence]],
+      })),
+    ),
   );
 }

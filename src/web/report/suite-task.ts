@@ -3,7 +3,7 @@ import type { PictureView, ReportHead, TraceView } from "../../reports/report-da
 import type { MachineResultView } from "../../reports/trace-view.js";
 import { count, counted, duration } from "../../text/format.js";
 import { type Child, costText, factLine, h, scoreText, untrustedInline, untrustedText } from "../dom.js";
-import { outcomeColour, stateWords } from "./header.js";
+import { outcomeSection, stateWords } from "./header.js";
 import { type SuiteTask, scoreOf, type Task } from "./load.js";
 import { taskLink } from "./view-state.js";
 
@@ -41,10 +41,9 @@ export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tas
     task.error === null || task.error === suite.reason ? null : h("p.error", untrustedInline(task.error)),
     h(
       "div.answers",
-      h(
-        "section.outcome-edge",
-        { style: `border-left-color: ${outcomeColour(task.outcome)}` },
-        h("h3", "Grade"),
+      outcomeSection(
+        task,
+        "Grade",
         h("p.grade", gradeText(task, head), " ", h("span.meta", gradeNote)),
         suite.reason !== "" && untrustedText(suite.reason),
       ),

@@ -51,7 +51,7 @@ function guidanceTable({ metrics, ...guidance }: GuidanceComparison): Child[] {
   }));
   const caption = "Verbose compared with abstract instructions";
   return [
-    figureTable({ className: "pairs", caption, columns: PAIR_COLUMNS }, [{ label: null, rows }]),
+    figureTable({ className: "pairs", caption, columns: PAIR_COLUMNS }, rows),
     ...leftOut(guidance).map((text) => h("p.meta", text)),
   ];
 }
@@ -66,7 +66,7 @@ function durationTable(runs: readonly SuiteRun[]): HTMLElement {
       cells: [count(tasks), ...[mean, p50, p95].map(duration)],
     })),
   }));
-  return figureTable({ className: "tools", caption: "Model and tool time of tasks", columns }, groups);
+  return figureTable({ className: "tools", caption: "Model and tool time of tasks", columns }, { groups });
 }
 
 /** The agent's tool calls against the actions that a person needs, task by task. */

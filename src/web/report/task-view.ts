@@ -20,7 +20,7 @@ import { attackTable } from "./attack-table.js";
 import { changeTable } from "./change-table.js";
 import { answerColumns } from "./comparison.js";
 import { conversation, type LoadMail, mailCard, mailWords, openedMails, type ShownMails } from "./conversation.js";
-import { outcomeColour, runDot, runName, STAGE_WORDS, spaceWords } from "./header.js";
+import { outcomeSection, runDot, runName, STAGE_WORDS, spaceWords } from "./header.js";
 import { scoreOf, type Task, TraceMissing, type TraceSource } from "./load.js";
 import type { PairOutcomes } from "./pair-outcomes.js";
 import { selectionTable } from "./selection-table.js";
@@ -283,14 +283,7 @@ function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[], outco
     h(
       "div.answers",
       ...(ofRuns.length < 2
-        ? [
-            h(
-              "section.outcome-edge",
-              { style: `border-left-color: ${outcomeColour(task.outcome)}` },
-              h("h3", "Answer"),
-              answer,
-            ),
-          ]
+        ? [outcomeSection(task, "Answer", answer)]
         : answerColumns(ofRuns, task, head.leading, head)),
       // A task that asks for actions has a table of changes instead.
       task.gold === "" ? null : h("section", h("h3", "Gold answer"), untrustedText(task.gold)),
