@@ -19,9 +19,10 @@ export async function cliPage(entry: TableEntry): Promise<string> {
   const parts = [`# art-e ${name}`, sentence(entry.describe)];
   if ("load" in entry) parts.push(...sections(entry.usage, await entry.load()));
   else {
+    const explained = new Set<string>();
     for (const sub of entry.subcommands) {
       parts.push(`## art-e ${name} ${nameOf(sub)}`, sentence(sub.describe));
-      parts.push(...sections(`${name} ${sub.usage}`, await sub.load()));
+      parts.push(...sections(`${name} ${sub.usage}`, await sub.load(), explained));
     }
   }
   if (ABOUT_VERDICTS.test(parts.join("\n"))) {
@@ -63,14 +64,18 @@ export function cliIndex(table: readonly CommandSection[]): string {
 
 const code = (entry: TableEntry) => `\`${nameOf(entry)}\``;
 
-function sections(usage: string, command: Command): string[] {
+/** The sections of a command. Adds its arguments to `explained`, and leaves out those that an earlier section explains. */
+function sections(usage: string, command: Command, explained = new Set<string>()): string[] {
   const { positionals = {} } = command;
   const args = Object.entries(positionals).map(([name, options]) => {
     const [meaning, fallback] = splitDefault(options.describe ?? "");
     return `- \`${name}\`: ${meaning}${fallback === "" ? "" : ` (default: ${fallback})`}`;
   });
+  const fresh = args.filter((text) => !explained.has(text));
+  for (const text of args) explained.add(text);
   return [
-    ...(args.length === 0 ? [] : [`\`\`\`\nart-e ${usage}\n\`\`\``, args.join("\n")]),
+    ...(args.length === 0 ? [] : [`\`\`\`\nart-e ${usage}\n\`\`\``]),
+    ...(fresh.length === 0 ? [] : [fresh.join("\n")]),
     ...exampleLines(usage),
     ...flagNames(command),
   ];
