@@ -3,8 +3,8 @@ import type { QuestionTrace, ToolCallRecord, Turn } from "../src/traces/trace.js
 /**
  * Agents with faults of their own, for measuring how many failure modes one coding pass turns into evals. They share
  * neither prose nor faults with the demo. Good traces also have accidents, and some bad ones show no sign of their
- * fault. The method was improved with the first four. Lettings and table jobs were written, with these seeds, before the
- * last change, and were run once after it.
+ * fault. The method was improved with the first four. Lettings and table jobs were written, with these seeds, before
+ * the last change, and were run once after it.
  */
 
 export interface World {

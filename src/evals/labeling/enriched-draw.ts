@@ -110,17 +110,13 @@ const EXTREMES = 0.1;
  * fail a template, the more a failure counts.
  */
 export function drawWeights(signals: readonly Signals[]): ReadonlyMap<string, number> {
-  const short = quantileOf(
-    signals.flatMap(({ words }) => words ?? []),
-    EXTREMES,
-  );
-  const large = FITTED.map(({ name }) => ({
-    name,
-    limit: quantileOf(
-      signals.flatMap(({ amounts }) => amounts[name] ?? []),
-      1 - EXTREMES,
-    ),
-  }));
+  const limitOf = (amountOf: (one: Signals) => number | null | undefined, p: number) =>
+    quantile(
+      signals.flatMap((one) => amountOf(one) ?? []),
+      p,
+    ) ?? 0;
+  const short = limitOf(({ words }) => words, EXTREMES);
+  const large = FITTED.map(({ name }) => ({ name, limit: limitOf(({ amounts }) => amounts[name], 1 - EXTREMES) }));
   const failed = signals.map(({ failed: names, words, amounts }) => [
     ...names,
     ...compact([words !== null && words < short && "short"]),
@@ -140,10 +136,6 @@ export function drawWeights(signals: readonly Signals[]): ReadonlyMap<string, nu
 /** Returns 1 if few traces fail a template, and 0 if all do. */
 function rarityOf(fraction: number): number {
   return Math.min(1, (FEW / fraction) * ((1 - fraction) / (1 - FEW)));
-}
-
-function quantileOf(values: readonly number[], p: number): number {
-  return quantile(values, p) ?? 0;
 }
 
 /**
