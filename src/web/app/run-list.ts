@@ -142,7 +142,7 @@ function headline({ score, completed_tasks }: RunLineJson): Child {
     score.n < completed_tasks && `n ${count(score.n)}`,
     withFailed !== null && [
       `${scoreText(withFailed)} with ${count(score.overAll.n - score.n)} failed`,
-      h("span.wide", " as wrong"),
+      h("span.roomy", " as wrong"),
     ],
     score.passHatK !== undefined && `pass^${score.passHatK.k} ${scoreText(score.passHatK.value)}`,
   ]);
