@@ -322,6 +322,9 @@ describe("pages on the server", { ...needs("browser"), timeout: 120_000 }, () =>
     await page.getByText("This run was deleted. The page shows the last received state.").waitFor();
     expect(await page.locator("tr[data-index]").count()).toBe(3);
     await list.getByText("Nothing matches.").waitFor();
+    await firstTask(page).click();
+    await page.getByRole("dialog").getByText("Unknown run.").waitFor();
+    expect(await page.getByRole("dialog").textContent()).not.toContain("shows it in a terminal");
   });
 
   it("list their keys, and switch between light and dark", async () => {

@@ -7,7 +7,7 @@ import { header } from "../report/header.js";
 import { readTasks, type Task, TraceMissing, type TraceSource } from "../report/load.js";
 import { ReportView } from "../report/report-view.js";
 import { setPlace } from "../report/view-state.js";
-import { get, isRunPage } from "./api.js";
+import { get, isRunPage, RefusedRequest } from "./api.js";
 import { judgmentPanel } from "./judgments.js";
 import { loadLibraries } from "./libraries.js";
 import { errorNotice, idLink, labelLink } from "./lists.js";
@@ -121,7 +121,8 @@ class ServedTraces implements TraceSource {
     try {
       return await get<TraceView>(`/api/runs/${id}/conversation?${query}`);
     } catch (error) {
-      throw new TraceMissing((error as Error).message);
+      const isDeleted = error instanceof RefusedRequest && error.details?.reason === "run_unknown";
+      throw new TraceMissing((error as Error).message, isDeleted);
     }
   }
 }

@@ -81,8 +81,15 @@ declare global {
   }
 }
 
-/** Thrown if a conversation cannot be loaded. The message is for the reader. */
-export class TraceMissing extends Error {}
+/** Thrown if a conversation cannot be loaded. The message is for the reader. A deleted conversation is nowhere else. */
+export class TraceMissing extends Error {
+  constructor(
+    message: string,
+    readonly isDeleted = false,
+  ) {
+    super(message);
+  }
+}
 
 /** Loads conversations from the report's page or from the folder next to it. */
 export class EmbeddedTraces implements TraceSource {

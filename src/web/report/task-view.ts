@@ -156,8 +156,9 @@ export class TaskDialog {
     } catch (error) {
       if (this.task !== task) return;
       const reason = error instanceof TraceMissing ? error.message : "The conversation could not be read.";
-      const command = h("code", showCommand(task, this.head));
-      replaceChildren(columns, h("p.meta", reason, " ", command, " shows it in a terminal."));
+      const isDeleted = error instanceof TraceMissing && error.isDeleted;
+      const command = [" ", h("code", showCommand(task, this.head)), " shows it in a terminal."];
+      replaceChildren(columns, h("p.meta", reason, !isDeleted && command));
     }
   }
 
