@@ -108,7 +108,7 @@ describe("art-e stats of runs", () => {
       new RegExp(`^${first} +baseline +offline/baseline +questions.jsonl test +completed +2/2 +`),
     );
 
-    const timeless = (text: string) => text.replace(/Total time: .+/, "").replace(/(Results|Traces): .+\n/g, "");
+    const timeless = (text: string) => text.replace(/Total time: .+/, "").replace(/(Results|Traces|Evals): .+\n/g, "");
     expect(timeless((await artE("stats --run latest")).stdout)).toBe(timeless(summary));
     const byBeginning = await artE(`stats --run ${first.slice(0, -1)} --json`);
     expect(totalsSchema.parse(JSON.parse(byBeginning.stdout))).toMatchObject({ runId: first, totalTasks: 2 });

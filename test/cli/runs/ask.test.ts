@@ -165,12 +165,13 @@ describe("art-e demo", () => {
     expect(last).toMatch(new RegExp(`^ {2}Its interval +${low?.toFixed(3)} to ${high?.toFixed(3)} .*decides`, "m"));
     expect(last).toContain(`The report: ${path("demo-output/report.html")}`);
 
-    // The two commands that the demo suggests last work unchanged.
+    // The commands that the demo suggests last work unchanged.
     const typed = [...last.matchAll(/^ {2}art-e (.+)$/gm)].map(([, line = ""]) => line);
-    expect(typed.map((line) => line.split(" ")[0])).toEqual(["show", "run"]);
-    expect(last.trimEnd().endsWith(typed[1] ?? "")).toBe(true);
-    const [show = "", run = ""] = typed;
+    expect(typed.map((line) => line.split(" ")[0])).toEqual(["show", "evals", "run"]);
+    expect(last.trimEnd().endsWith(typed[2] ?? "")).toBe(true);
+    const [show = "", coding = "", run = ""] = typed;
     expect(await artE(`${show} --quiet`)).toMatchObject({ code: 0, stderr: "" });
+    expect(await artE(coding)).toMatchObject({ code: 0, stdout: expect.stringContaining("No coded traces") });
     expect(await artE(`${run} --quiet`)).toMatchObject({ code: 2, stderr: expect.stringContaining("No API key") });
     expect(await artE(`${run} --quiet --model-id offline/baseline`)).toMatchObject({ code: 0, stderr: "" });
     const limited = await artE(`${run} --model-id offline/baseline --overwrite --no-progress`);
