@@ -55,6 +55,17 @@ describe("the error analysis page", { ...needs("browser"), timeout: 60_000 }, ()
     return { coded, nothingWrong, ungrouped };
   };
 
+  it("says how to get a run if there is none", async () => {
+    const empty = await startDemoServer();
+    try {
+      const { page, wrong } = await browser.openServed(`${empty.url}/#code`);
+      await page.getByText("No runs yet. Start one with art-e run").waitFor();
+      expect(wrong()).toEqual([]);
+    } finally {
+      await empty.close();
+    }
+  });
+
   it("saves notes immediately, offers earlier notes, and can undo them", async () => {
     const { page, wrong } = await openPage("label");
     await page.getByRole("link", { name: "error analysis" }).click();

@@ -1,10 +1,18 @@
 // The section for coding notes: what went wrong first in each trace.
 import { presentProperties } from "../../platform/optional-values.js";
-import type { CodingQueueJson, NoteCountJson, TraceDetailsJson } from "../../server/response-shapes.js";
+import type { CodingQueueJson, NoteCountJson, RunPageJson, TraceDetailsJson } from "../../server/response-shapes.js";
 import { h, replaceChildren, setText } from "../dom.js";
 import { get, post, RefusedRequest, remove } from "./api.js";
 import { DecisionPage, keyButton } from "./decision-page.js";
 import { answerSection, CHATS, ORDER_WORDS, stepsSection } from "./label.js";
+import { noRuns } from "./run-list.js";
+
+/** Shows the traces of the newest run, or says how to get a run. */
+export async function codeNewest(page: HTMLElement, query: URLSearchParams, signal: AbortSignal): Promise<void> {
+  const { runs } = await get<RunPageJson>("/api/runs?limit=1");
+  if (runs.length > 0) return codeView(page, "latest", signal, query);
+  page.append(h("h2", "Error analysis"), h("p", noRuns()));
+}
 
 /** Shows one trace after another, and saves the first thing that went wrong in each. */
 export async function codeView(

@@ -6,7 +6,7 @@ import { listenForPageKeys } from "../page-keys.js";
 import { themeButton } from "../theme-button.js";
 import { get, pageScope } from "./api.js";
 import { chatView, continueSession } from "./chat.js";
-import { codeView } from "./code.js";
+import { codeNewest, codeView } from "./code.js";
 import { evalList, evalView } from "./evals.js";
 import { labelList, labelView } from "./label.js";
 import { type Column, clipped, errorNotice, idLink, offsetPage, searchedList } from "./lists.js";
@@ -43,7 +43,7 @@ const SECTIONS: Readonly<Record<SectionName, Section>> = {
   tools: { list: toolList, one: toolView },
   runs: { list: runList, report: runView },
   label: { list: labelList, one: labelView },
-  code: { list: (page, query, signal) => codeView(page, "latest", signal, query), one: codeView },
+  code: { list: codeNewest, one: codeView },
   modes: { list: modesView },
   evals: { list: evalList, one: evalView },
   review: { list: (page, _, signal) => reviewView(page, null, signal), one: reviewView },

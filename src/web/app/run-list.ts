@@ -38,13 +38,7 @@ export async function runList(page: HTMLElement, query: URLSearchParams, signal:
     title: "Runs",
     section: "runs",
     fields: RUN_FIELDS,
-    none: [
-      "No runs yet. Start one with ",
-      h("code", "art-e run --agent email-search"),
-      ", or try ",
-      h("code", "art-e demo"),
-      ".",
-    ],
+    none: noRuns(),
     search: "Search runs",
     load: (query, next) => offsetPage("/api/runs", query, next, ({ runs }: RunPageJson) => runs),
     columns: [canCompare ? selectColumn(selected, toggle) : NAME, ...COLUMNS],
@@ -52,6 +46,17 @@ export async function runList(page: HTMLElement, query: URLSearchParams, signal:
     chart: scoreChart(),
     footnote: (runs) => (runs.some(({ score }) => isUnjudged(score?.scorer)) ? h("p.hint", UNJUDGED) : null),
   });
+}
+
+/** Says how to get a first run. */
+export function noRuns(): Child[] {
+  return [
+    "No runs yet. Start one with ",
+    h("code", "art-e run --agent email-search"),
+    ", or try ",
+    h("code", "art-e demo"),
+    ".",
+  ];
 }
 
 function compareLink(selected: readonly string[]): Child {
