@@ -45,6 +45,7 @@ import type { Estimate } from "../statistics/estimate.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { headlineScorer } from "../traces/headline-score.js";
 import { knownToolCalls } from "../traces/observed-work.js";
+import { perturbationOf } from "../traces/run-settings.js";
 import { benchmarkResultSchema, mostTries, type ScoreFigures, type Slice } from "../traces/run-totals.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
@@ -145,7 +146,7 @@ function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[]
     name: head.name ?? null,
     runId,
     agentId,
-    perturbation: perturbationOf({ ...head.settings }),
+    perturbation: perturbationOf(head.settings),
     model,
     split,
     status,
@@ -172,11 +173,6 @@ function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[]
     suite: suite === undefined ? null : { ...suite, ...analyseSuite(analysed) },
     tokens: { input: usage.inputTokens, cached: usage.cachedInputTokens, output: usage.outputTokens },
   };
-}
-
-/** Returns the recorded perturbation. It can come from a results file. */
-function perturbationOf({ perturbation }: Readonly<Record<string, unknown>>): string | null {
-  return typeof perturbation === "string" ? perturbation : null;
 }
 
 /** Returns the recorded changes of settings that can come from a results file. */

@@ -13,7 +13,7 @@ import { SCORES } from "../scoring/scorers.js";
 import { canBeRetried } from "../tasks/ending.js";
 import { ACCURACY, isScored, type ScoredTasks, scorerOfMetric } from "../traces/headline-score.js";
 import { knownToolCalls } from "../traces/observed-work.js";
-import { PERTURBATIONS, type Perturbation } from "../traces/run-settings.js";
+import { type Perturbation, perturbationOf } from "../traces/run-settings.js";
 import { perturbedRepeats } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
@@ -124,8 +124,7 @@ export class ReportReliability {
   }
 
   private perturbationOf(run: number): Perturbation | null {
-    const perturbation = this.heads[run]?.settings.perturbation;
-    return PERTURBATIONS.find((one) => one === perturbation) ?? null;
+    return perturbationOf(this.heads[run]?.settings ?? {});
   }
 
   private epochsOf(run: number): number {
@@ -161,8 +160,8 @@ function unitScale(scorer: string, { scores }: RunHead) {
 
 function perturbedTasks(source: RunSource, baseline: RunHead, scorer: string): PerturbedTasks {
   const { runId, settings } = source.head;
-  const perturbation = PERTURBATIONS.find((one) => one === settings.perturbation);
-  if (perturbation === undefined) {
+  const perturbation = perturbationOf(settings);
+  if (perturbation === null) {
     throw new UserError(
       "run_unperturbed",
       `Run ${runId} is not perturbed.`,

@@ -17,6 +17,7 @@ import { iterateResults } from "../traces/results-store.js";
 import { type FailedTask, failedTasks, scoreSums, type TaskScoreSums } from "../traces/run-figures.js";
 import { type ListedRun, listRuns, newestRunIds, type RunFilter } from "../traces/run-list.js";
 import { acquireRunLock, thisProcess } from "../traces/run-lock.js";
+import { perturbationOf } from "../traces/run-settings.js";
 import { mostTries } from "../traces/run-totals.js";
 import {
   addRunTags,
@@ -65,7 +66,7 @@ export function runDetails(name: string, settings: AppSettings) {
       tags: run.tags,
       dataset: run.dataset.source,
       limits: run.limits,
-      perturbation: "perturbation" in run.settings ? (run.settings.perturbation ?? null) : null,
+      perturbation: perturbationOf(run.settings),
       changes: run.settings.changes ?? [],
       until: claimOf({ ...run.settings }),
       totals,

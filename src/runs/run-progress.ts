@@ -15,6 +15,7 @@ import { HEADLINE_SCORERS, type HeadlineScorer } from "../traces/headline-score.
 import type { FinishedTaskLine, RunProcessState, RunProgress } from "../traces/progress.js";
 import { attemptsSavedAfter, dataVersion, type SavedAttempt } from "../traces/results-store.js";
 import { type FailedTask, withUnfinished } from "../traces/run-figures.js";
+import { perturbationOf } from "../traces/run-settings.js";
 import { getRun, hasRun } from "../traces/runs-store.js";
 import { scorableOf, type TaskResult } from "../traces/task-result.js";
 
@@ -382,7 +383,7 @@ class RunProgressReader {
       runId: id,
       name,
       agentId,
-      perturbation: "perturbation" in settings ? (settings.perturbation ?? null) : null,
+      perturbation: perturbationOf(settings),
       model,
       dataset: dataset.source,
       split,

@@ -39,6 +39,8 @@ interface Source {
   readonly db: Db;
   readonly set: TaskSet;
   readonly options: HarborOptions;
+  /** The program that scores an answer, the same for every task. */
+  readonly graderCode: string;
 }
 
 /**
@@ -59,13 +61,14 @@ export async function exportHarbor(
   requireAnswers(questions, "An export of Harbor tasks");
   return withStore(context.settings, async (db) => {
     checkMailboxes(db, questions);
+    const source: Source = { db, set, options, graderCode: grader() };
     const progress = context.progress("Harbor tasks");
     const exported = { folder, tasks: questions.length, mails: 0, withoutGoldMail: [] as string[] };
     function* files(): Files {
       const digests: { name: string; digest: string }[] = [];
       for (const [i, question] of questions.entries()) {
         const id = folderName(question, set);
-        const task = harborTask(question, id, { db, set, options });
+        const task = harborTask(question, id, source);
         exported.mails += task.mails;
         if (!task.hasGoldMail) exported.withoutGoldMail.push(id);
         for (const [file, content] of task.files) yield [`${id}/${file}`, content];
@@ -107,7 +110,7 @@ function harborTask(question: Question, id: string, source: Source) {
     ["solution/solve.sh", template("solve.sh")],
     ["task.toml", taskToml(question, id, source)],
     ["tests/expected.json", json(expected)],
-    ["tests/grade.py", grader()],
+    ["tests/grade.py", source.graderCode],
     ["tests/test.sh", template("test.sh")],
   ];
   const hasGoldMail = gold.length === 0 || gold.some((each) => mailbox.ids.has(each));

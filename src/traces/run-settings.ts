@@ -301,3 +301,8 @@ export type RunSettings = OwnRunSettings | ExternalRunSettings | ImportedRunSett
 
 /** Settings of a run that art-e can execute, resume and repeat. */
 export type ExecutedRunSettings = OwnRunSettings | ExternalRunSettings;
+
+/** Returns what disturbs every task of a run, or null. The settings can come from a results file. */
+export function perturbationOf(settings: object): Perturbation | null {
+  return PERTURBATIONS.find((one) => "perturbation" in settings && settings.perturbation === one) ?? null;
+}

@@ -617,6 +617,9 @@ describe("a stream", () => {
       "JSON objects without a line break between them": {
         body: `${JSON.stringify(candidates("Index plus "))}${JSON.stringify(candidates("4.5 cents", { finishReason: "STOP" }), null, 2)}`,
       },
+      "a keep-alive before objects on lines": {
+        body: `{}\n${JSON.stringify(candidates("Index plus "))}\n${JSON.stringify(candidates("4.5 cents", { finishReason: "STOP" }))}\n`,
+      },
       "a list of parts as content": stream([{ candidates: [{ content: [{ text: ANSWER }], finishReason: "STOP" }] }]),
       "a finish reason in a chunk without content": stream([
         candidates(ANSWER),
@@ -629,6 +632,14 @@ describe("a stream", () => {
       ]),
       "[DONE] at the end": stream([candidates(ANSWER, { finishReason: "STOP" }), DONE]),
     }),
+    [
+      "what separates objects in the text of objects on lines",
+      "google",
+      {
+        body: `${JSON.stringify(candidates("if (a) {}{"))}\n${JSON.stringify(candidates("}{", { finishReason: "STOP" }))}`,
+      },
+      { content: "if (a) {}{}{" },
+    ],
     [
       "a finish reason overwritten by an empty one",
       "openai-chat",

@@ -6,6 +6,7 @@ import {
   finishReasonSchema,
   idSchema,
   indexSchema,
+  isFields,
   itemsSchema,
   pickFields,
   textSchema,
@@ -215,8 +216,4 @@ function addItem(list: unknown[], item: unknown): void {
 function isContinued(one: unknown, item: unknown): boolean {
   if (!isFields(one) || !isFields(item) || one.type !== item.type) return false;
   return one.index == null && item.index == null ? one.signature == null : one.index === item.index;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

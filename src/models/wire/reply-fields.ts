@@ -61,8 +61,9 @@ export const callSchema = z
 /** An object without the values of a type that nobody expects, or an empty object. */
 export const fieldsSchema = z.record(z.string(), jsonValueSchema).catch({});
 
-const isFields = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+export function isFields(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
 /** The objects in a list. A server without the list sends the object alone, or an empty one for none. */
 export const itemsSchema = field((value) => {

@@ -105,13 +105,22 @@ async function peek(chunks: AsyncGenerator<Buffer>) {
   return { start: start.replace(/^\xef\xbb\xbf/, ""), chunks: all() };
 }
 
-/** Returns the JSON in a text. Several objects, on lines or not, are events, like the items of an array (Gemini). */
+/** Between two objects that follow each other without a line break. */
+const BETWEEN_OBJECTS = /(?<=\})[\s,]*(?=\{)/;
+
+/**
+ * Returns the JSON in a text. Several objects are events, like the items of an array (Gemini). Lines are tried first,
+ * because a text in an object can contain `}{`.
+ */
 function jsonIn(text: string): unknown {
   const whole = parseJsonOrNull(text);
   if (whole !== null) return whole;
-  const values = text.split(/(?<=\})[\s,]*(?=\{\s*")/).map(parseJsonOrNull);
-  if (values.includes(null)) throw notJson(text.trim());
-  return values;
+  for (const separator of ["\n", BETWEEN_OBJECTS]) {
+    const parts = text.split(separator).filter((part) => part.trim() !== "");
+    const values = parts.map(parseJsonOrNull);
+    if (!values.includes(null)) return values;
+  }
+  throw notJson(text.trim());
 }
 
 /** Contains the text of a server or proxy that replied in plain words, but no bytes that are not text. */
