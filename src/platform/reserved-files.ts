@@ -13,26 +13,43 @@ interface Reservation {
   readonly path: string;
   /** Suffixes of the files next to it that belong to it. */
   readonly endings: readonly string[];
-  isHeld(): boolean;
+  /** The file that the path led to. */
+  readonly ino: bigint;
+  readonly dev: bigint;
 }
 
-/** Under this key a thread inherits the paths that its parent thread had reserved. */
+/** Under this key a thread inherits the reservations of its parent thread. */
 const INHERITED = "art-e:reserved-files";
 
-const inherited = (getEnvironmentData(INHERITED) ?? []) as readonly string[];
-const reservations = new Set<Reservation>();
+const inherited = (getEnvironmentData(INHERITED) ?? []) as readonly Reservation[];
+const reservations = new Map<Reservation, () => boolean>();
 
-/** Reserves a file until `isHeld` returns false, in this thread and in the threads that it starts. */
+/** Reserves an existing file until `isHeld` returns false, in this thread and in the threads that it starts. */
 export function reserveFile(path: string, endings: readonly string[], isHeld: () => boolean): void {
-  for (const reservation of reservations) if (!reservation.isHeld()) reservations.delete(reservation);
-  reservations.add({ path, endings, isHeld });
-  setEnvironmentData(INHERITED, listReserved());
+  const { ino, dev } = statSync(path, { bigint: true });
+  reservations.set({ path, endings, ino, dev }, isHeld);
+  passOnReservations();
+}
+
+/** Call before a thread is started, so that it does not inherit reservations that have ended. */
+export function passOnReservations(): void {
+  for (const [reservation, isHeld] of reservations) if (!isHeld()) reservations.delete(reservation);
+  setEnvironmentData(INHERITED, [...inherited, ...reservations.keys()]);
+}
+
+function activeReservations(): Reservation[] {
+  return [...inherited, ...[...reservations].flatMap(([reservation, isHeld]) => (isHeld() ? [reservation] : []))];
+}
+
+/** Returns whether the path was reserved and now leads to another file, or to none. */
+export function isReservedFileReplaced(path: string): boolean {
+  const former = activeReservations().filter((reservation) => reservation.path === path);
+  return former.length > 0 && !former.some((reservation) => isSame(statsOf(path), reservation));
 }
 
 function listReserved(): string[] {
-  const active = [...reservations].filter((reservation) => reservation.isHeld());
-  const own = active.flatMap(({ path, endings }) => ["", ...endings].map((ending) => path + ending));
-  return [...new Set([...inherited, ...own])];
+  const paths = activeReservations().flatMap(({ path, endings }) => ["", ...endings].map((ending) => path + ending));
+  return [...new Set(paths)];
 }
 
 /** Returns whether a path leads to a reserved file, directly or through a link. */
@@ -71,6 +88,6 @@ function statsOf(path: string): BigIntStats | undefined {
   }
 }
 
-function isSame(a: BigIntStats | undefined, b: BigIntStats): boolean {
+function isSame(a: BigIntStats | undefined, b: { readonly ino: bigint; readonly dev: bigint }): boolean {
   return a !== undefined && a.dev === b.dev && a.ino === b.ino;
 }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { parentPort, Worker } from "node:worker_threads";
 import { type ExitCode, UserError } from "./errors.js";
 import { presentProperties } from "./optional-values.js";
+import { passOnReservations } from "./reserved-files.js";
 
 /** One call. Its answer carries the same id, and both are sent in batches. */
 export interface RpcCall<Call> {
@@ -104,6 +105,7 @@ export class WorkerRpc<Call, Answer> {
   constructor(file: URL, { data, youngGenerationMb, oldGenerationMb, batchDelayMs = 0 }: WorkerRpcOptions) {
     this.batchDelayMs = batchDelayMs;
     openThreads.add(this);
+    passOnReservations();
     this.worker = new Worker(file, {
       workerData: data,
       resourceLimits: {

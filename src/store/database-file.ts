@@ -1,7 +1,8 @@
 // The file of an open database: connects to it, and notices if it is deleted, replaced or truncated.
 import { closeSync, fstatSync, openSync, readSync, rmSync, statSync } from "node:fs";
 import type BetterSqlite3 from "better-sqlite3";
-import { isReserved, reserveFile } from "../platform/reserved-files.js";
+import { UserError } from "../platform/errors.js";
+import { isReserved, isReservedFileReplaced, reserveFile } from "../platform/reserved-files.js";
 import { Database } from "./sqlite.js";
 
 /**
@@ -34,8 +35,22 @@ interface Identity {
 /** Files that SQLite keeps next to the database. A process also holds locks on `-shm`. */
 const SIDE_FILES = ["-wal", "-shm", "-journal"];
 
-/** Opens a connection and reserves the file while it is open. */
+/**
+ * Opens a connection and reserves the file while it is open.
+ *
+ * @throws UserError if this process has the file open that the path led to before. Both would use the same `-shm` file,
+ * which the new connection would truncate: it sees no lock, because POSIX locks do not exclude the process that holds
+ * them. A thread that reads the file's mapped memory at that moment crashes the process.
+ */
 export function connect(path: string, options: BetterSqlite3.Options): Db {
+  if (isReservedFileReplaced(path)) {
+    throw new UserError(
+      "db_replaced",
+      `Cannot open the database ${path}: the file was deleted or replaced while this program had it open.`,
+      "Start the program again to use the new file.",
+      1,
+    );
+  }
   const db = new Database(path, options);
   if (!db.memory) reserveFile(path, SIDE_FILES, () => db.open);
   return db;

@@ -43,8 +43,10 @@ async function openHost(cwd: string, env: Env): Promise<Host> {
   const host: Host = { child, onEnded: () => undefined };
   await once(child, "message");
   child.on("message", (ended) => host.onEnded(ended as Ended));
-  child.on("exit", (code) => {
-    host.onEnded(new Error(`the process that ran art-e ended with ${code}: run this line in a separate process`));
+  child.on("exit", (code, signal) => {
+    host.onEnded(
+      new Error(`the process that ran art-e ended with ${code ?? signal}: run this line in a separate process`),
+    );
   });
   return host;
 }

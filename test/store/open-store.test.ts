@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -94,6 +94,22 @@ describe("openStore", () => {
       const before = readFileSync(path);
       refusal(path);
       expect(readFileSync(path).equals(before)).toBe(true);
+    });
+
+    it("refuses a file that replaced one this process has open, whose connection stays usable", () => {
+      const path = ourFile("");
+      const other = ourFile("");
+      const db = openStore(path, { mustExist: true });
+      renameSync(other, path);
+      expect(refusal(path).code).toBe("db_replaced");
+      expect(() => openReadOnly(path)).toThrow(UserError);
+      db.pragma("user_version");
+      rmSync(path);
+      expect(refusal(path).code).toBe("db_replaced");
+      expect(existsSync(path)).toBe(false);
+      db.close();
+      expect(refusal(path, true).code).toBe("db_missing");
+      openStore(path, { mustExist: false }).close();
     });
 
     it("names a missing file that must exist, and does not create it", () => {
