@@ -63,7 +63,7 @@ const processStateSchema = z
         running: tasks,
         waiting: tasks,
         why: WAITS_FOR.describe("Reason why calls are waiting, or null if none are."),
-        refused: tasks.describe("Number of calls that the server rejected because of a rate limit."),
+        refused: tasks.describe("Number of calls that the server rejected because of a rate limit or overload."),
       })
       .nullable()
       .describe("Null if this process does not send calls to a server."),

@@ -90,7 +90,8 @@ function limiterText({ limiter }: RunProcessState): string {
   if (limiter === null) return "";
   const { running, limit, waiting, why, refused } = limiter;
   const wait = waiting === 0 ? "" : `, ${count(waiting)} waiting for ${WAITS_FOR[why ?? "concurrency"]}`;
-  const refusals = refused === 0 ? "" : ` The server refused ${count(refused)} because of a rate limit.`;
+  const refusals =
+    refused === 0 ? "" : ` The server rejected ${counted(refused, "call")} because of a rate limit or overload.`;
   return `${count(running)} of at most ${count(Math.floor(limit))} calls running${wait}.${refusals}`;
 }
 
