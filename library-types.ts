@@ -2,7 +2,7 @@
 // table of flags. The schemas' own types would require zod. The build calls it.
 import { compile } from "json-schema-to-typescript";
 import { z } from "zod";
-import { RUN_OPTIONS, SESSION_OPTIONS } from "./src/library/options/flag-options.js";
+import { RUN_OPTIONS, SESSION_OPTIONS } from "./src/library/options/run-option-names.js";
 import { messageSchema } from "./src/models/model.js";
 import { usageSchema } from "./src/models/usage.js";
 import { type SharedFlag, traitsOf } from "./src/platform/flag-values.js";

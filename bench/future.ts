@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { readConversations } from "../src/mail/conversations.js";
+import { readMailboxHistory } from "../src/mail/mailbox-history.js";
 import { openMailboxes } from "../src/mail/mailboxes.js";
-import { Conversations, SELECTION_PERIODS } from "../src/mail/open-emails.js";
+import { OpenEmails, SELECTION_PERIODS } from "../src/mail/open-emails.js";
 import { tasksOf } from "../src/questions/make-selections.js";
 import { type Db, openStore } from "../src/store/open-store.js";
 import { questionSchema } from "../src/tasks/question.js";
@@ -152,7 +152,7 @@ function examplesOfTasks(db: Db, mailboxes: readonly string[]): Examples {
   return new Map(
     mailboxes.map((owner) => {
       const examplesOf = openExamples(db, owner);
-      const { tasks } = tasksOf("needs-reply", owner, readConversations(db, owner), {});
+      const { tasks } = tasksOf("needs-reply", owner, readMailboxHistory(db, owner), {});
       return [owner, tasks.flatMap(({ query_date: day }) => examplesOf({ day, ...SELECTION_PERIODS["needs-reply"] }))];
     }),
   );
@@ -230,8 +230,8 @@ function selectingAgent(
 /** Returns an agent that selects all open emails. */
 function openAgent(db: Db, kind: MadeKind, tasks: readonly MailboxDay[], folder: string): readonly string[] {
   const selected = tasks.map(({ owner, day }) => {
-    const conversations = new Conversations(owner, readConversations(db, owner));
-    const open = conversations.open(kind, { day, ...SELECTION_PERIODS[kind] });
+    const openEmails = new OpenEmails(owner, readMailboxHistory(db, owner));
+    const open = openEmails.open(kind, { day, ...SELECTION_PERIODS[kind] });
     return open.map(({ email }) => email.ids[0] ?? email.messageId);
   });
   return selectingAgent("all-open", tasks, selected, folder);
@@ -273,7 +273,7 @@ function printYields(db: Db, mailboxes: readonly string[]): void {
   const rows = MADE_KINDS.flatMap((kind) =>
     mailboxes.map((owner) => {
       const started = process.cpuUsage();
-      const emails = readConversations(db, owner);
+      const emails = readMailboxHistory(db, owner);
       const { tasks } = tasksOf(kind, owner, emails, {});
       const ms = process.cpuUsage(started).user / 1_000;
       const yields = SPACINGS.map((days) => {
@@ -316,12 +316,12 @@ function printAgreement(db: Db): void {
 
 /** Returns the current rule's verdict about an email on a day, or null for a kind without a rule. */
 function rulesOver(db: Db): (label: Label) => "yes" | "no" | null {
-  const byMailbox = new Map<string, Conversations>();
+  const byMailbox = new Map<string, OpenEmails>();
   return ({ id, mailbox, date: day, kind }) => {
     if (!isMadeKind(kind)) return null;
-    const conversations = byMailbox.get(mailbox) ?? new Conversations(mailbox, readConversations(db, mailbox));
-    byMailbox.set(mailbox, conversations);
-    const open = conversations.open(kind, { day, ...SELECTION_PERIODS[kind] });
+    const openEmails = byMailbox.get(mailbox) ?? new OpenEmails(mailbox, readMailboxHistory(db, mailbox));
+    byMailbox.set(mailbox, openEmails);
+    const open = openEmails.open(kind, { day, ...SELECTION_PERIODS[kind] });
     const found = open.find(({ email }) => email.ids.includes(id));
     return found === undefined || found.answer === null ? "no" : "yes";
   };

@@ -1,9 +1,10 @@
 // A logistic model that predicts from ten features whether the owner will answer an open email. It is the simplest
 // learned comparison for tasks about the future of a mailbox.
-import { type ConversationEmail, readConversations } from "../src/mail/conversations.js";
+
 import { endOfDay } from "../src/mail/date-range.js";
 import { ownText, recipientsOf } from "../src/mail/email.js";
-import { asksSomething, Conversations, type TaskDay } from "../src/mail/open-emails.js";
+import { type MailboxEmail, readMailboxHistory } from "../src/mail/mailbox-history.js";
+import { asksSomething, OpenEmails, type TaskDay } from "../src/mail/open-emails.js";
 import type { Db } from "../src/store/open-store.js";
 
 export const FEATURES = [
@@ -28,12 +29,12 @@ export interface OpenExample {
 
 /** Returns the open emails of each task day of a mailbox. Features only use emails before the end of the day. */
 export function openExamples(db: Db, owner: string): (day: TaskDay) => readonly OpenExample[] {
-  const emails = readConversations(db, owner);
-  const conversations = new Conversations(owner, emails);
+  const emails = readMailboxHistory(db, owner);
+  const openEmails = new OpenEmails(owner, emails);
   return (day) => {
     const end = endOfDay(day.day);
     const visible = emails.filter(({ date }) => date < end);
-    return conversations.open("needs-reply", day).map(({ email, answer }) => ({
+    return openEmails.open("needs-reply", day).map(({ email, answer }) => ({
       id: email.ids[0] ?? email.messageId,
       features: featuresOf(email, owner, visible, end),
       isRight: answer !== null,
@@ -42,9 +43,9 @@ export function openExamples(db: Db, owner: string): (day: TaskDay) => readonly 
 }
 
 function featuresOf(
-  email: ConversationEmail,
+  email: MailboxEmail,
   owner: string,
-  visible: readonly ConversationEmail[],
+  visible: readonly MailboxEmail[],
   end: string,
 ): readonly number[] {
   const { sender, to, body, date, threadId } = email;

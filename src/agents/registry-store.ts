@@ -1,9 +1,10 @@
 // Reads agents and their versions from the database. `registry` changes them.
 import { existsSync } from "node:fs";
 import type { AppSettings } from "../platform/app-context.js";
-import { commandLine, didYouMean } from "../platform/command-line.js";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { firstIssue, parseJsonOrNull } from "../platform/json.js";
+import { didYouMean } from "../platform/near-names.js";
 import { presentProperties } from "../platform/optional-values.js";
 import { DamagedRowError, jsonSql, mapReadable, parseColumn } from "../store/damaged-row.js";
 import { type Db, openStore } from "../store/open-store.js";

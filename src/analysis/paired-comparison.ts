@@ -2,8 +2,8 @@
 
 import { z } from "zod";
 import { isEvalScore } from "../evals/definition.js";
-import { didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { didYouMean } from "../platform/near-names.js";
 import { compact } from "../platform/optional-values.js";
 import { appliesTo, SCORES } from "../scoring/scorers.js";
 import { DesignEffect } from "../statistics/design-effect.js";

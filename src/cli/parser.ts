@@ -1,8 +1,9 @@
 // Parses a command line with yargs and formats errors for the user.
 import yargs, { type Argv, type Options, type PositionalOptions } from "yargs";
 import { Interrupted } from "../platform/app-context.js";
-import { commandLine, didYouMean, helpHint } from "../platform/command-line.js";
+import { commandLine, helpHint } from "../platform/command-line.js";
 import { EXIT, type ExitCode, messageOf, UserError } from "../platform/errors.js";
+import { didYouMean } from "../platform/near-names.js";
 import { compact, presentProperties } from "../platform/optional-values.js";
 import { programVersion } from "../platform/program-files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";

@@ -1,8 +1,9 @@
 // Stores evals, their versions and their tests.
 import { createHash } from "node:crypto";
-import { commandLine, didYouMean } from "../platform/command-line.js";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { firstIssue } from "../platform/json.js";
+import { didYouMean } from "../platform/near-names.js";
 import { DamagedRowError, mapReadable, parseColumn } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import type { JudgeSettings } from "../traces/judgment.js";

@@ -1,7 +1,8 @@
 // Versions of evals: opening, describing, activating and retiring them.
 import type { AppSettings } from "../platform/app-context.js";
-import { commandLine, didYouMean } from "../platform/command-line.js";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { didYouMean } from "../platform/near-names.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { JUDGED } from "../traces/headline-score.js";
 import type { JudgeSettings } from "../traces/judgment.js";

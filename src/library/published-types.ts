@@ -2,7 +2,7 @@
 // not have zod, so the build writes their declarations from the same schemas (`library-types.ts`).
 import type { z } from "zod";
 import type { questionSchema, runSchema } from "../runs/run-flags.js";
-import type { RunOptionName, SessionOptionName } from "./options/flag-options.js";
+import type { RunOptionName, SessionOptionName } from "./options/run-option-names.js";
 
 export type { Question } from "../tasks/question.js";
 export type { BenchmarkResult } from "../traces/run-totals.js";

@@ -3,16 +3,16 @@
 import type { MadeKind } from "../tasks/selection.js";
 import { counted } from "../text/format.js";
 import { addDays } from "../text/utc-day.js";
-import { type ConversationEmail, isAnswer } from "./conversations.js";
 import { endOfDay } from "./date-range.js";
 import { ownText, recipientsOf } from "./email.js";
+import { isAnswer, type MailboxEmail } from "./mailbox-history.js";
 import { isNewsletter } from "./newsletters.js";
 
 /** An email that nobody has answered by a day. */
 interface OpenEmail {
-  readonly email: ConversationEmail;
+  readonly email: MailboxEmail;
   /** The later email that answers it, or null if there is none until the end of the period. */
-  readonly answer: ConversationEmail | null;
+  readonly answer: MailboxEmail | null;
 }
 
 /** The emails of a window, and the period after it in which evidence counts. */
@@ -32,14 +32,14 @@ export const SELECTION_PERIODS: Readonly<Record<MadeKind, Pick<TaskDay, "windowD
 };
 
 /** Decides for each email of one mailbox whether it is open on a day, and what closes it. */
-export class Conversations {
-  private readonly threads = new Map<number, ConversationEmail[]>();
-  private readonly candidates = new Map<MadeKind, readonly ConversationEmail[]>();
+export class OpenEmails {
+  private readonly threads = new Map<number, MailboxEmail[]>();
+  private readonly candidates = new Map<MadeKind, readonly MailboxEmail[]>();
 
   /** @param emails of the mailbox, oldest first */
   constructor(
     private readonly owner: string,
-    private readonly emails: readonly ConversationEmail[],
+    private readonly emails: readonly MailboxEmail[],
   ) {
     for (const email of emails) {
       const thread = this.threads.get(email.threadId);
@@ -67,16 +67,16 @@ export class Conversations {
     });
   }
 
-  private laterThan(email: ConversationEmail): readonly ConversationEmail[] {
+  private laterThan(email: MailboxEmail): readonly MailboxEmail[] {
     const thread = this.threads.get(email.threadId) ?? [];
     return thread.slice(thread.indexOf(email) + 1);
   }
 
-  private candidatesFor(kind: MadeKind): readonly ConversationEmail[] {
+  private candidatesFor(kind: MadeKind): readonly MailboxEmail[] {
     const known = this.candidates.get(kind);
     if (known !== undefined) return known;
     const { owner } = this;
-    const isCandidate = (email: ConversationEmail) =>
+    const isCandidate = (email: MailboxEmail) =>
       !isNewsletter(email) &&
       (kind === "needs-reply"
         ? email.sender !== owner && recipientsOf(email).includes(owner)
@@ -88,7 +88,7 @@ export class Conversations {
 }
 
 /** Whether the sender of an email writes again, with a new text, to somebody who received it. */
-function continues(later: ConversationEmail, email: ConversationEmail): boolean {
+function continues(later: MailboxEmail, email: MailboxEmail): boolean {
   if (later.sender !== email.sender || later.date <= email.date) return false;
   if (ownText(later.body) === ownText(email.body)) return false;
   const recipients = recipientsOf(email);
@@ -102,11 +102,11 @@ const REQUEST =
 const QUESTION_MARK = /\?(?![?\p{L}\p{N}/])/u;
 
 /** Whether the sender's own text asks for something, with a question mark outside of a URL or words of a request. */
-export function asksSomething(email: Pick<ConversationEmail, "body">): boolean {
+export function asksSomething(email: Pick<MailboxEmail, "body">): boolean {
   return requestIn(email) !== null;
 }
 
-function requestIn({ body }: Pick<ConversationEmail, "body">): "question" | "request" | null {
+function requestIn({ body }: Pick<MailboxEmail, "body">): "question" | "request" | null {
   const text = ownText(body).replace(/https?:\S+/g, "");
   if (QUESTION_MARK.test(text)) return "question";
   return REQUEST.test(text) ? "request" : null;
@@ -116,7 +116,7 @@ function requestIn({ body }: Pick<ConversationEmail, "body">): "question" | "req
  * Returns why an open email is listed, in words, without what all of a kind share: nobody has answered them, and they
  * are not newsletters or notices.
  */
-export function reasonsToList(kind: MadeKind, owner: string, email: ConversationEmail): readonly string[] {
+export function reasonsToList(kind: MadeKind, owner: string, email: MailboxEmail): readonly string[] {
   const request = requestIn(email);
   return [
     kind === "needs-reply" ? addressing(owner, email) : sending(owner, email),
@@ -124,17 +124,17 @@ export function reasonsToList(kind: MadeKind, owner: string, email: Conversation
   ];
 }
 
-function addressing(owner: string, email: ConversationEmail): string {
+function addressing(owner: string, email: MailboxEmail): string {
   const others = recipientsWithout(owner, email).length;
   const field = email.to.includes(owner) ? "addressed" : email.cc.includes(owner) ? "copied (Cc)" : "copied (Bcc)";
   return others === 0 ? `${field} to you alone` : `${field} to you and ${counted(others, "other")}`;
 }
 
-function sending(owner: string, email: ConversationEmail): string {
+function sending(owner: string, email: MailboxEmail): string {
   const [first, ...others] = recipientsWithout(owner, email);
   return others.length === 0 ? `sent to ${first} alone` : `sent to ${first} and ${counted(others.length, "other")}`;
 }
 
-function recipientsWithout(owner: string, email: ConversationEmail): readonly string[] {
+function recipientsWithout(owner: string, email: MailboxEmail): readonly string[] {
   return [...new Set(recipientsOf(email))].filter((address) => address !== owner);
 }

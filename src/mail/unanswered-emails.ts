@@ -3,10 +3,10 @@
 import type { Db } from "../store/open-store.js";
 import type { MadeKind } from "../tasks/selection.js";
 import { addDays } from "../text/utc-day.js";
-import { type ConversationEmail, readConversations } from "./conversations.js";
 import { endOfDay } from "./date-range.js";
 import { openMailboxListing } from "./mail-lookup.js";
-import { Conversations, reasonsToList, SELECTION_PERIODS } from "./open-emails.js";
+import { type MailboxEmail, readMailboxHistory } from "./mailbox-history.js";
+import { OpenEmails, reasonsToList, SELECTION_PERIODS } from "./open-emails.js";
 
 export interface UnansweredEmails {
   /** First and last day of the window (YYYY-MM-DD), or null if the mailbox has no dated email before the cutoff. */
@@ -16,7 +16,7 @@ export interface UnansweredEmails {
 }
 
 export interface UnansweredEmail {
-  readonly email: ConversationEmail;
+  readonly email: MailboxEmail;
   readonly reasons: readonly string[];
 }
 
@@ -45,8 +45,8 @@ export function listUnanswered(
   const from = after ?? addDays(until, 1 - SELECTION_PERIODS[kind].windowDays);
   const windowDays = Math.round((Date.parse(until) - Date.parse(from)) / 86_400_000) + 1;
   // Only later emails answer an email, so older ones are not read.
-  const emails = readConversations(db, inbox, { after: from, before: endOfDay(until) });
-  const open = new Conversations(inbox, emails).open(kind, { day: until, windowDays, replyDays: 0 });
+  const emails = readMailboxHistory(db, inbox, { after: from, before: endOfDay(until) });
+  const open = new OpenEmails(inbox, emails).open(kind, { day: until, windowDays, replyDays: 0 });
   return {
     window: { from, until },
     emails: open.map(({ email }) => ({ email, reasons: reasonsToList(kind, inbox, email) })).reverse(),

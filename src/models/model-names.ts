@@ -1,6 +1,7 @@
 // Names of models and providers, their API key variables, and replacements for retired models.
-import { didYouMean } from "../platform/command-line.js";
+
 import { UserError } from "../platform/errors.js";
+import { didYouMean } from "../platform/near-names.js";
 
 export interface ModelName {
   readonly provider: Provider;

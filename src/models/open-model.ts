@@ -10,16 +10,10 @@ import type { CostLimit } from "./call-budget.js";
 import { noteEachOnce, withPrices } from "./call-cost.js";
 import { connectionOf, hasKey } from "./connections.js";
 import { checkBaseUrl, type Endpoint, type EndpointSettings, isOpenaiServer, NO_KEY } from "./endpoint.js";
-import { type Completion, type Model, ModelError, type PriceOf } from "./model.js";
-import {
-  ANSWERING_MODELS,
-  API_KEY_VARIABLES,
-  isRemote,
-  type ModelName,
-  type Provider,
-  successorOf,
-} from "./model-names.js";
+import type { Model, PriceOf } from "./model.js";
+import { ANSWERING_MODELS, API_KEY_VARIABLES, isRemote, type ModelName, type Provider } from "./model-names.js";
 import { withRetry } from "./model-retries.js";
+import { withHints } from "./open-model/not-found-hints.js";
 import { RateLimiter, type SharedLimiter, withRateLimit } from "./rate-limiter.js";
 import { hasOwnKey, NO_EXTRAS, type SentExtras } from "./request-extras.js";
 import { unparsedNotes, withSeparatedText } from "./unparsed-text.js";
@@ -224,34 +218,4 @@ export function playgroundUrlOf(env: Environment): string | undefined {
 /** Returns the bearer token for a playground server, or an empty string if no token is set. */
 export function playgroundTokenOf(url: string, env: Environment): string {
   return (keyFor(PLAYGROUND, url, env) ?? "").trim();
-}
-
-const isRedirect = (status: number | null) => status !== null && status >= 300 && status < 400;
-
-/**
- * Decorates a model: if the server does not recognize the model or the path, the error suggests the model's successor,
- * or the path that most servers have. If the server rejects the tools, the error contains their number.
- */
-function withHints(model: Model, name: ModelName, baseUrl: string | null): Model {
-  const successor = successorOf(name);
-  const lacksVersion = name.provider === "openai" && baseUrl !== null && !/\/v\d/.test(baseUrl);
-  return {
-    id: model.id,
-    async complete(request, signal): Promise<Completion> {
-      try {
-        return await model.complete(request, signal);
-      } catch (error) {
-        if (error instanceof ModelError && error.kind === "bad_tools")
-          throw error.with({ message: `${error.message}; the request has ${request.tools.length} tools` });
-        // A redirect to another server has the same kind, but does not mean that the model is unknown.
-        if (!(error instanceof ModelError) || error.kind !== "not_found" || isRedirect(error.status)) throw error;
-        const isPath = lacksVersion && error.status === 404 && !/model/i.test(error.message);
-        if (isPath) throw error.with({ message: `${error.message}; the base URL might lack /v1: try ${baseUrl}/v1` });
-        if (successor === null) throw error;
-        throw error.with({
-          message: `${error.message}; the successor of ${name.name} is ${name.provider}/${successor}`,
-        });
-      }
-    },
-  };
 }

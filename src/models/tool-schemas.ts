@@ -1,13 +1,12 @@
 // Converts tools to the subset of JSON Schema that each provider accepts. Tools can come from anywhere, mostly from MCP
 // servers, and a single rejected schema makes every call by the agent fail. The tool itself validates its arguments
 // against its original schema.
-import { isJsonObject, type JsonSchema, type JsonValue } from "../platform/json.js";
+import type { JsonSchema, JsonValue } from "../platform/json.js";
 import type { ToolSpec } from "./model.js";
 import { foldAlternatives } from "./tool-schemas/fold-alternatives.js";
 import { googleSchema } from "./tool-schemas/google-schema.js";
 import { acceptedNames, type Renamed, renameProperties, restoreNames } from "./tool-schemas/property-names.js";
-import { asArray, changeParts, targetOf } from "./tool-schemas/schema-parts.js";
-import { soundSchema } from "./tool-schemas/sound-schema.js";
+import { acceptableSchema, soundSchema } from "./tool-schemas/sound-schema.js";
 
 export { soundSchema };
 
@@ -35,7 +34,7 @@ export function adaptTools(tools: readonly ToolSpec[], dialect: SchemaDialect): 
   const changed: Record<keyof typeof CHANGES, string[]> = { alternatives: [], names: [] };
   const renamed = new Map<string, Renamed>();
   const adapted = tools.map(({ name, description, parameters }) => {
-    const folded = foldAlternatives(acceptable(soundSchema(parameters)));
+    const folded = foldAlternatives(acceptableSchema(parameters));
     if (folded.hint !== null) changed.alternatives.push(name);
     const names = dialect === "openai" ? new Map<string, string>() : acceptedNames(folded.schema);
     const schema = names.size === 0 ? folded.schema : (renameProperties(folded.schema, names) as JsonSchema);
@@ -61,27 +60,6 @@ export function adaptTools(tools: readonly ToolSpec[], dialect: SchemaDialect): 
       return of === undefined ? args : restoreNames(args, [of.root], of);
     },
   };
-}
-
-/**
- * Removes the draft's name and references to nothing, and gives each array one schema for its items. OpenAI rejects
- * arrays without one, even tuples, and JSON Schema 2020-12, which Anthropic requires, has no lists in `items`.
- */
-function acceptable(schema: JsonSchema): JsonSchema {
-  return changeParts(schema, ({ additionalItems: _, $schema: __, ...part }) => {
-    const { $ref, ...others } = part;
-    const found = typeof $ref !== "string" || ($ref.startsWith("#") && targetOf($ref, schema) !== undefined);
-    const { items, prefixItems } = part;
-    const isArray = asArray(part.type).includes("array") || Array.isArray(items);
-    const needsItems = isArray && (!isJsonObject(items) || Array.isArray(items));
-    return { ...(found ? part : others), ...(needsItems ? { items: anyOf(asArray(prefixItems ?? items)) } : {}) };
-  }) as JsonSchema;
-}
-
-/** Returns a schema that accepts what any of some schemas accepts, or everything if there are none. */
-function anyOf(schemas: readonly JsonValue[]): JsonSchema {
-  const options = schemas.filter(isJsonObject);
-  return options.length > 1 ? { anyOf: options } : (options[0] ?? {});
 }
 
 /** Adds the `type` and `properties` that Anthropic and OpenAI require. */

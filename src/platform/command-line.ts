@@ -1,5 +1,4 @@
-// Command lines as text: for users to paste, split into words, and names that a mistyped one probably meant.
-import { distance } from "fastest-levenshtein";
+// Command lines as text: for users to paste, and split into words.
 import { split } from "shlex";
 import { UserError } from "./errors.js";
 
@@ -65,42 +64,6 @@ export function splitShellWords(line: string, flag: string): string[] {
       : ["a quote is not closed", "Close or remove it."];
     throw new UserError("flag_invalid", `${flag}: ${problem}.`, hint, undefined, { cause });
   }
-}
-
-/** Maximum number of wrong letters: a third of the word, and at least one. */
-const wrongLetters = (name: string) => Math.max(1, Math.floor(name.length / 3));
-
-/** Returns up to three known names that a mistyped one probably meant, most similar first. */
-export function nearestNames(mistyped: string, names: Iterable<string>): string[] {
-  const word = spelled(mistyped);
-  const limit = wrongLetters(word);
-  return [...names]
-    .map((name) => ({ name, wrong: wrongIn(word, spelled(name)) }))
-    .filter(({ wrong }) => wrong <= limit)
-    .sort((a, b) => a.wrong - b.wrong)
-    .slice(0, 3)
-    .map(({ name }) => name);
-}
-
-/** Returns a name without the case and separators in which `isOkNow`, `is-ok-now` and `is_ok_now` differ. */
-function spelled(name: string): string {
-  return name.toLowerCase().replace(/(?<=[^-_.\s])[-_.\s]+/g, "");
-}
-
-function wrongIn(word: string, name: string): number {
-  if (word.length >= 2 && name.startsWith(word)) return 0;
-  // Letters in another order count as one mistake, not as two.
-  return sorted(word) === sorted(name) ? 1 : distance(word, name);
-}
-
-function sorted(word: string): string {
-  return [...word].sort().join("");
-}
-
-/** Returns `Did you mean --limit? ` with a trailing space, or an empty string if no name is similar. */
-export function didYouMean(mistyped: string, names: Iterable<string>): string {
-  const near = nearestNames(mistyped, names);
-  return near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
 }
 
 /** Returns an option's flag: `maxTaskCost` becomes `--max-task-cost`. */

@@ -1,8 +1,8 @@
 // Checks the questions of a dataset: by rules, by search, and with a model that answers them.
 import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
-import { readConversations } from "../mail/conversations.js";
 import { checkMailboxes } from "../mail/corpus.js";
+import { readMailboxHistory } from "../mail/mailbox-history.js";
 import { CostLimitReached } from "../models/call-budget.js";
 import { ModelError } from "../models/model.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
@@ -121,7 +121,7 @@ function openSelectionChecks(db: Db): (task: SelectionTask) => QuestionCheck {
   const byInbox = new Map<string, ReturnType<typeof selectionChecker>>();
   return (task) => {
     const inbox = task.inbox_address;
-    const check = byInbox.get(inbox) ?? selectionChecker(readConversations(db, inbox));
+    const check = byInbox.get(inbox) ?? selectionChecker(readMailboxHistory(db, inbox));
     byInbox.set(inbox, check);
     return check(task);
   };

@@ -1,8 +1,9 @@
 // `art-e questions make --kind needs-reply|waiting-for`: makes tasks whose gold is the mailbox's own future.
 // A task is set on a day. The emails that somebody answers later are right, and the agent never sees the answers.
-import { type ConversationEmail, firstReadable, readConversations } from "../mail/conversations.js";
+
 import { endOfDay } from "../mail/date-range.js";
-import { Conversations, MAX_OPEN, SELECTION_PERIODS, type TaskDay } from "../mail/open-emails.js";
+import { firstReadable, type MailboxEmail, readMailboxHistory } from "../mail/mailbox-history.js";
+import { MAX_OPEN, OpenEmails, SELECTION_PERIODS, type TaskDay } from "../mail/open-emails.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { definedProperties } from "../platform/optional-values.js";
@@ -99,7 +100,7 @@ function readTasks(
     const byInbox = inboxes.map((inbox, i) => {
       if (signal.aborted) throw new Interrupted("interrupted. Nothing was written.");
       bar.update(i, inboxes.length, `${count(i)} of ${count(inboxes.length)}`);
-      const made = tasksOf(kind, inbox, readConversations(db, inbox), options);
+      const made = tasksOf(kind, inbox, readMailboxHistory(db, inbox), options);
       leaks += made.leaks;
       return made.tasks;
     });
@@ -113,17 +114,17 @@ function readTasks(
 export function tasksOf(
   kind: MadeKind,
   owner: string,
-  emails: readonly ConversationEmail[],
+  emails: readonly MailboxEmail[],
   { after, before, ...periods }: Pick<MakeSelectionsOptions, "windowDays" | "replyDays" | "after" | "before">,
 ): { readonly tasks: readonly MadeTask[]; readonly leaks: number } {
   const { windowDays, replyDays } = { ...SELECTION_PERIODS[kind], ...definedProperties(periods) };
-  const conversations = new Conversations(owner, emails);
+  const openEmails = new OpenEmails(owner, emails);
   const readableFrom = firstReadable(emails);
   const tasks = new Map<string, MadeTask>();
   let leaks = 0;
   for (const day of coveredDays(kind, owner, emails, { windowDays, replyDays })) {
     if ((after ?? day) > day || (before ?? "9999") <= day) continue;
-    const open = conversations.open(kind, { day, windowDays, replyDays });
+    const open = openEmails.open(kind, { day, windowDays, replyDays });
     if (open.length === 0 || open.length > MAX_OPEN) continue;
     const right = open.flatMap(({ email, answer }) => (answer === null ? [] : [{ email, answer }]));
     if (right.some(({ answer }) => readableFrom(answer) < endOfDay(day))) {
@@ -164,7 +165,7 @@ const FORM = "Return their Message-IDs as sources, the most certain first, or no
 function* coveredDays(
   kind: MadeKind,
   owner: string,
-  emails: readonly ConversationEmail[],
+  emails: readonly MailboxEmail[],
   { windowDays, replyDays }: Pick<TaskDay, "windowDays" | "replyDays">,
 ): Generator<string> {
   const perDay = { own: new NamedCounts(), received: new NamedCounts() };

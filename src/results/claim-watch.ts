@@ -13,8 +13,8 @@ import {
   type UntilOutcome,
 } from "../analysis/sequential-comparison.js";
 import type { AppContext } from "../platform/app-context.js";
-import { didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { didYouMean } from "../platform/near-names.js";
 import { presentProperties } from "../platform/optional-values.js";
 import { shuffled } from "../questions/dataset.js";
 import { scaleOfScore } from "../scoring/scorers.js";

@@ -1,8 +1,8 @@
 // Checks a suite folder and reports each problem with its file and field. Runs nothing.
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join, posix, relative } from "node:path";
-import { didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { didYouMean } from "../platform/near-names.js";
 import { compact } from "../platform/optional-values.js";
 import { checkSnapshots, readSnapshots, type Snapshot } from "../sandbox/machine-snapshots.js";
 import type { SuiteDialect } from "../tasks/suite-task.js";

@@ -1,8 +1,9 @@
 // The tables of tools and of the tools that agents have.
 import { z } from "zod";
-import { commandLine, didYouMean } from "../platform/command-line.js";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import type { JsonObject, JsonSchema } from "../platform/json.js";
+import { didYouMean } from "../platform/near-names.js";
 import { mapReadable, parseColumn } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 

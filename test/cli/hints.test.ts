@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type Command, GLOBAL_FLAGS, nameOf } from "../../src/cli/command.js";
 import { COMMANDS } from "../../src/cli/command-table.js";
 import { argumentNames } from "../../src/cli/flags/first-argument.js";
-import { nearestNames } from "../../src/platform/command-line.js";
+import { nearestNames } from "../../src/platform/near-names.js";
 import { BIN, QUESTIONS, ROOT, workFolder } from "./art-e.js";
 
 /** The command lines that messages, pages and docs suggest. */

@@ -1,15 +1,9 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import {
-  commandLine,
-  didYouMean,
-  nearestNames,
-  shellWord,
-  showDatabase,
-  splitShellWords,
-} from "../../src/platform/command-line.js";
+import { commandLine, shellWord, showDatabase, splitShellWords } from "../../src/platform/command-line.js";
 import { parseJsonOrNull } from "../../src/platform/json.js";
+import { didYouMean, nearestNames } from "../../src/platform/near-names.js";
 
 it.each([
   ["rnu", ["run", "ask", "mcp"], ["run"]],

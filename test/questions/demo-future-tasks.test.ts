@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type ConversationEmail, readConversations } from "../../src/mail/conversations.js";
+import { type MailboxEmail, readMailboxHistory } from "../../src/mail/mailbox-history.js";
 import { NEVER } from "../../src/platform/deadline.js";
 import { selectionChecker } from "../../src/questions/check-questions/check-selection.js";
 import { loadQuestionFile } from "../../src/questions/dataset/dataset-files.js";
@@ -15,13 +15,13 @@ const NINA = "nina.castellano@kestrelplains.example";
 
 describe("the demo tasks about the future of a mailbox", () => {
   const { emptyDb } = importFolder();
-  const mail = new Map<string, readonly ConversationEmail[]>();
+  const mail = new Map<string, readonly MailboxEmail[]>();
   const tasks: SelectionTask[] = [];
 
   beforeAll(async () => {
     const db = emptyDb();
     await importFrom(db, join(DEMO, "mail"));
-    for (const owner of [TOM, NINA]) mail.set(owner, readConversations(db, owner));
+    for (const owner of [TOM, NINA]) mail.set(owner, readMailboxHistory(db, owner));
     for (const kind of ["needs-reply", "waiting-for"]) {
       const { questions } = await loadQuestionFile(join(DEMO, `${kind}.jsonl`), undefined, NEVER);
       tasks.push(...(questions as SelectionTask[]));

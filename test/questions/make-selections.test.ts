@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readConversations } from "../../src/mail/conversations.js";
 import type { FiledEmail } from "../../src/mail/email.js";
+import { readMailboxHistory } from "../../src/mail/mailbox-history.js";
 import { asksSomething } from "../../src/mail/open-emails.js";
 import { selectionChecker } from "../../src/questions/check-questions/check-selection.js";
 import { tasksOf } from "../../src/questions/make-selections.js";
@@ -36,7 +36,7 @@ const shortId = (id: string) => id.replace(/^<|@.*$/g, "");
 function tasks(kind: MadeKind, mails: readonly FiledEmail[]) {
   const db = emptyDb();
   fill(db, mails);
-  return tasksOf(kind, BEN, readConversations(db, BEN), NONE);
+  return tasksOf(kind, BEN, readMailboxHistory(db, BEN), NONE);
 }
 
 function right(kind: MadeKind, mails: readonly FiledEmail[]): Record<string, string> {
@@ -107,7 +107,7 @@ describe("needs-reply tasks", () => {
   it("state the days of the window and the period, and pass the check of questions", () => {
     const db = emptyDb();
     fill(db, [question, answer, ...alive(1, 9)]);
-    const emails = readConversations(db, BEN);
+    const emails = readMailboxHistory(db, BEN);
     const [task] = tasksOf("needs-reply", BEN, emails, NONE).tasks;
     const made = questionSchema.parse({ id: 1, ...task });
     expect(made.question).toContain("received since 2001-05-29 and have not answered yet will I answer by 2001-06-11?");
@@ -179,7 +179,7 @@ describe("leaks", () => {
       query_date: "2001-06-04",
       select: { kind: "needs-reply" as const, from: "2001-05-29", reply_days: 7, emails: [email] },
     };
-    const { passed, reason: found } = selectionChecker(readConversations(db, BEN))(task);
+    const { passed, reason: found } = selectionChecker(readMailboxHistory(db, BEN))(task);
     expect({ passed, found }).toEqual({ passed: false, found: expect.stringContaining(reason) });
   });
 });

@@ -58,12 +58,12 @@ export const askCommand: CommandDefinition = (usage) => ({
     const flags = readFlags(usage, askSchema, configured.argv);
     if (flags.needsReply || flags.waitingFor) return printUnanswered(flags, context);
     refuseWithoutQuestion(flags);
-    const [{ ask }, { StreamedContent }, { changeLines }] = await Promise.all([
+    const [{ ask }, { AppendOnlyText }, { changeLines }] = await Promise.all([
       import("../../server/ask.js"),
-      import("../../server/streamed-content.js"),
+      import("../../server/append-only-text.js"),
       import("../../reports/trace-text.js"),
     ]);
-    const content = new StreamedContent();
+    const content = new AppendOnlyText();
     const show = (event: ChatEvent) => {
       context.out.part(content.add(event));
       if (event.type !== "tool-call" || event.toolName === "return_final_answer" || !process.stderr.isTTY) return;

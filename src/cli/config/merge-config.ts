@@ -1,8 +1,9 @@
 // Combines the config file with the flags, and explains flag errors by the line of the file.
 import { join, parse } from "node:path";
-import { didYouMean, flagName } from "../../platform/command-line.js";
+import { flagName } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { splitList } from "../../platform/flag-values.js";
+import { didYouMean } from "../../platform/near-names.js";
 import { flagsWhere, RUN_FLAGS, type RunFlagName } from "../../runs/run-flags.js";
 import type { CommandContext } from "../command.js";
 import { contradiction } from "../flags/define-command.js";

@@ -1,5 +1,5 @@
 // Compares the scores of a run with limits, for `expect(results).toReach(...)`.
-import { didYouMean } from "../../platform/command-line.js";
+import { didYouMean } from "../../platform/near-names.js";
 import { METRIC_ALIASES, scorerOfMetric } from "../../traces/headline-score.js";
 import type { BenchmarkResult } from "../published-types.js";
 

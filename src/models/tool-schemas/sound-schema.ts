@@ -2,7 +2,7 @@
 // keywords, and others use the types of their language or an older draft. Providers then reject the entire request.
 import { isJsonObject, type JsonSchema, type JsonValue } from "../../platform/json.js";
 import { wordList } from "../../platform/word-list.js";
-import { asArray, changeParts } from "./schema-parts.js";
+import { asArray, changeParts, targetOf } from "./schema-parts.js";
 
 const TYPES = wordList("string number integer boolean object array null");
 
@@ -82,4 +82,27 @@ function propertiesOf(properties: JsonSchema): JsonSchema {
     isJsonObject(schema) ? schema : schema === false ? { not: {} } : {},
   ]);
   return Object.fromEntries(entries);
+}
+
+/**
+ * Repairs a schema for providers: also removes the draft's name and references to nothing, and gives each array one
+ * schema for its items. OpenAI rejects arrays without one, even tuples, and JSON Schema 2020-12, which Anthropic
+ * requires, has no lists in `items`.
+ */
+export function acceptableSchema(schema: JsonSchema): JsonSchema {
+  const sound = soundSchema(schema);
+  return changeParts(sound, ({ additionalItems: _, $schema: __, ...part }) => {
+    const { $ref, ...others } = part;
+    const found = typeof $ref !== "string" || ($ref.startsWith("#") && targetOf($ref, sound) !== undefined);
+    const { items, prefixItems } = part;
+    const isArray = asArray(part.type).includes("array") || Array.isArray(items);
+    const needsItems = isArray && (!isJsonObject(items) || Array.isArray(items));
+    return { ...(found ? part : others), ...(needsItems ? { items: anyOf(asArray(prefixItems ?? items)) } : {}) };
+  }) as JsonSchema;
+}
+
+/** Returns a schema that accepts what any of some schemas accepts, or everything if there are none. */
+function anyOf(schemas: readonly JsonValue[]): JsonSchema {
+  const options = schemas.filter(isJsonObject);
+  return options.length > 1 ? { anyOf: options } : (options[0] ?? {});
 }

@@ -1,14 +1,15 @@
 // Checks a task about the future of a mailbox: its right emails are open on its day, and nothing that an agent can read
 // contains the later emails that prove it.
-import { type ConversationEmail, firstReadable } from "../../mail/conversations.js";
+
 import { endOfDay } from "../../mail/date-range.js";
+import { firstReadable, type MailboxEmail } from "../../mail/mailbox-history.js";
 import type { SelectionTask } from "../../tasks/question.js";
 import { addDays } from "../../text/utc-day.js";
 import { longestSharedPhrase, PHRASE_WORDS } from "../make-questions/usable-mail.js";
 import type { QuestionCheck } from "../provenance.js";
 
 /** Returns the check of tasks about one mailbox, whose emails are in the order of their dates. */
-export function selectionChecker(emails: readonly ConversationEmail[]): (task: SelectionTask) => QuestionCheck {
+export function selectionChecker(emails: readonly MailboxEmail[]): (task: SelectionTask) => QuestionCheck {
   const byId = new Map(emails.flatMap((email) => email.ids.map((id) => [id, email] as const)));
   const readableFrom = firstReadable(emails);
 
@@ -21,7 +22,7 @@ export function selectionChecker(emails: readonly ConversationEmail[]): (task: S
       const outside = message_ids.find((id) => !isBetween(byId.get(id), select.from, end));
       if (outside !== undefined) return `${outside} is not in the window of the task`;
       for (const id of evidence) {
-        const later = byId.get(id) as ConversationEmail;
+        const later = byId.get(id) as MailboxEmail;
         if (!isBetween(later, end, last)) return `${id} is not later than the task, or too late`;
         if (readableFrom(later) < end) return `an agent can read the text of ${id} in an earlier email`;
         if (longestSharedPhrase(question, later.body) >= PHRASE_WORDS) return `the question repeats the text of ${id}`;
@@ -36,6 +37,6 @@ export function selectionChecker(emails: readonly ConversationEmail[]): (task: S
   };
 }
 
-function isBetween(email: ConversationEmail | undefined, first: string, end: string): boolean {
+function isBetween(email: MailboxEmail | undefined, first: string, end: string): boolean {
   return email !== undefined && email.date >= first && email.date < end;
 }

@@ -5,7 +5,7 @@ import type { AgentStep, AgentTask } from "../../agents/agent-backend.js";
 import type { ReplyDelta, TaskActivity, ToolCall } from "../../models/model.js";
 import { resultValue } from "../../tools/tool.js";
 import type { ChatEvent } from "../chat-event.js";
-import { StreamedAnswer } from "./streamed-answer.js";
+import { AnswerArgument } from "./answer-argument.js";
 
 /** Receives the events of an answer in order. The agent waits for the events of complete replies and results. */
 export type OnChatEvent = (event: ChatEvent) => Promise<void> | void;
@@ -16,7 +16,7 @@ interface StartedCall {
   readonly id: string;
   readonly name: string;
   /** The answer in the arguments of return_final_answer. */
-  readonly answer: StreamedAnswer | null;
+  readonly answer: AnswerArgument | null;
   /** The part of the answer that was sent. */
   sentAnswer: string;
 }
@@ -122,7 +122,7 @@ class ChatEvents {
     // The transcript gives a repeated id another value, which is known only when the reply is complete.
     const id = call.id === "" || this.usedIds.has(call.id) ? `call_${randomUUID()}` : call.id;
     this.usedIds.add(id);
-    const answer = call.name === "return_final_answer" ? new StreamedAnswer() : null;
+    const answer = call.name === "return_final_answer" ? new AnswerArgument() : null;
     this.started.set(index, { id, name: call.name, answer, sentAnswer: "" });
     return [{ type: "tool-call", toolCallId: id, toolName: call.name }];
   }

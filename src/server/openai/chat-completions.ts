@@ -10,6 +10,7 @@ import type { ChatTrace } from "../../traces/trace.js";
 import { ApiError, type ErrorCode, internalError } from "../app/api-error.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../app/route.js";
 import type { SseWriter } from "../app/sse-writer.js";
+import { AppendOnlyText } from "../append-only-text.js";
 import { type Chat, prepareChat } from "../chat/chat-session.js";
 import type { AnsweredChat } from "../chat/chat-turn.js";
 import type { OnChatEvent } from "../chat/stream-events.js";
@@ -23,7 +24,6 @@ import {
   sendInOrder,
   WITHOUT_ANSWER,
 } from "../routes/chats.js";
-import { StreamedContent } from "../streamed-content.js";
 
 /** The text of the answer, or of the model's refusal. */
 interface AnswerText {
@@ -186,7 +186,7 @@ async function streamAnswer(
   log: LogFields,
 ): Promise<void> {
   const send = sendInOrder(stream);
-  const content = new StreamedContent();
+  const content = new AppendOnlyText();
   try {
     await send(chunk(head, { role: "assistant", content: "" }, null));
     const trace = await answerOrFail(chat, log, async (event) => {
@@ -375,7 +375,7 @@ function toCompletion(head: CompletionHead, trace: ChatTrace): z.output<typeof c
 }
 
 /** The rest of the answer and the finish reason. Usage is included only on request. */
-function lastChunks(head: CompletionHead, trace: ChatTrace, content: StreamedContent, includeUsage: boolean): Chunk[] {
+function lastChunks(head: CompletionHead, trace: ChatTrace, content: AppendOnlyText, includeUsage: boolean): Chunk[] {
   const { text, isRefusal } = answerText(trace);
   const rest = isRefusal ? text : content.finish(text);
   return compact([

@@ -1,6 +1,6 @@
 // Checks the arguments of a suite function against its schema.
 import { z } from "zod";
-import { didYouMean } from "../../platform/command-line.js";
+import { didYouMean } from "../../platform/near-names.js";
 import { ATTACH_INBOX, EMAIL_ANSWER, emailAnswerSchema } from "../email-task.js";
 import { filePair, imagePair, scriptWithLog, textFilePair } from "../functions/grading-function.js";
 import { GETTERS } from "../functions/result-getters.js";

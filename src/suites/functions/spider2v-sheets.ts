@@ -12,14 +12,8 @@ import {
   type XmlNode,
 } from "../formats/xlsx-cells.js";
 import { type Chart, type PivotTable, readCharts, readPivots } from "../formats/xlsx-parts.js";
-import {
-  type CellColor,
-  type CellFont,
-  type CellStyle,
-  readRawValue,
-  type Sheet,
-  type Workbook,
-} from "../formats/xlsx-workbook.js";
+import type { CellColor, CellFont, CellStyle } from "../formats/xlsx-styles.js";
+import { readRawValue, type Sheet, type Workbook } from "../formats/xlsx-workbook.js";
 import { CannotGrade } from "./grading-function.js";
 
 /** The two workbooks of a comparison. */

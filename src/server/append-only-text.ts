@@ -1,12 +1,11 @@
-// The text of a streamed answer for a reader that cannot take back text, such as a terminal or an OpenAI client.
+// The text of a streamed answer for readers that cannot take back text: the terminal of `art-e ask`, and OpenAI clients.
 import type { ChatEvent } from "./chat-event.js";
 
 /**
- * Text of an answer, without refusals, for a reader that cannot take back shown text, such as a terminal or an OpenAI
- * client. Such a reader also shows text before tool calls, because only the end of a reply shows whether its
- * text is the answer. A blank line separates the texts.
+ * Text without refusals. It includes text before tool calls, because only the end of a reply shows whether its text is
+ * the answer. A blank line separates the texts.
  */
-export class StreamedContent {
+export class AppendOnlyText {
   private all = "";
   /** Text since the last blank line. */
   private part = "";

@@ -13,7 +13,7 @@ const CHARACTER =
  * Reads the answer from the JSON text of the arguments of `return_final_answer` while that text arrives. If the answer
  * comes in another form, no text is returned, and the complete call contains it.
  */
-export class StreamedAnswer {
+export class AnswerArgument {
   /** Text that is not read yet. */
   private pending = "";
   private state: "before" | "inside" | "after" = "before";
