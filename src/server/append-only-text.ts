@@ -1,4 +1,4 @@
-// The text of a streamed answer for readers that cannot take back text: the terminal of `art-e ask`, and OpenAI clients.
+// Streamed answer text for readers that cannot take back text: the terminal of `art-e ask`, and OpenAI clients.
 import type { ChatEvent } from "./chat-event.js";
 
 /**
