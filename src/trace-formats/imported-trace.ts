@@ -1,6 +1,7 @@
 // What an import format returns, and the checks of values from other programs' files.
 import type { z } from "zod";
 import type { ToolSpec } from "../models/model.js";
+import { helpHint } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { type JsonObject, jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
 import type { ImportedRunSettings } from "../traces/run-settings.js";
@@ -152,11 +153,7 @@ export function checkValue<T extends z.ZodType>(schema: T, value: unknown, where
 }
 
 export function notUsable(where: string, problem: string): UserError {
-  return new UserError(
-    "import_invalid",
-    `${where}: ${problem}.`,
-    "Pass art-e's JSON lines, OTLP JSON, an Inspect log (.eval, .json) or ATIF trajectories. Nothing was imported.",
-  );
+  return new UserError("import_invalid", `${where}: ${problem}.`, `Nothing was imported. ${helpHint("import-traces")}`);
 }
 
 /** Reason why an imported trace became a chat. */

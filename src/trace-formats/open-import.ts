@@ -7,16 +7,23 @@ import { readEvalFile, readJsonLog } from "./inspect/inspect-read.js";
 import { BrokenDocument, firstBytes, readChunks, readDocuments, readMembers } from "./open-import/imported-file.js";
 import { readOtlp } from "./otlp/otlp-read.js";
 
-/** Formats that can be imported, under the names that `export-traces` uses. */
-const READERS = {
-  jsonl: readJsonl,
-  otlp: readOtlp,
-  inspect: readEvalFile,
-  "inspect-json": readJsonLog,
-  atif: readAtif,
-} as const satisfies Record<string, (path: string) => ImportSource>;
+const INSPECT_LOG = "an Inspect log (.eval, .json)";
 
-export type ImportFormat = keyof typeof READERS;
+/** Formats that can be imported, under the names that `export-traces` uses, with their names in help and messages. */
+const FORMATS = {
+  jsonl: { read: readJsonl, files: "art-e JSON Lines" },
+  inspect: { read: readEvalFile, files: INSPECT_LOG },
+  "inspect-json": { read: readJsonLog, files: INSPECT_LOG },
+  otlp: { read: readOtlp, files: "OTLP JSON Lines" },
+  atif: { read: readAtif, files: "ATIF" },
+} as const satisfies Record<string, { readonly read: (path: string) => ImportSource; readonly files: string }>;
+
+export type ImportFormat = keyof typeof FORMATS;
+
+/** The files that can be imported, for help and messages. */
+export const IMPORTED_FILES = [...new Set(Object.values(FORMATS).map(({ files }) => files))]
+  .join(", ")
+  .replace(/, (?!.*, )/, " or ");
 
 /** The top-level property that identifies each JSON format. */
 const KEYS = new Map<string, ImportFormat>([
@@ -54,7 +61,7 @@ function keysOf(key: string, text: string): readonly string[] {
 export async function openImport(path: string): Promise<ImportSource & { readonly format: ImportFormat }> {
   try {
     const format = await detectFormat(path);
-    return { format, ...READERS[format](path) };
+    return { format, ...FORMATS[format].read(path) };
   } catch (cause) {
     if (!(cause instanceof Error && "syscall" in cause)) throw cause;
     throw new UserError("import_unreadable", `Cannot read ${path}: ${reasonOf(cause)}.`, "Check the path.", 2, {
@@ -88,7 +95,7 @@ async function detectFormat(path: string): Promise<ImportFormat> {
     if (!(error instanceof BrokenDocument)) throw error;
     return refuseFirstDocument(path, error);
   }
-  throw notUsable(path, "is not a file of traces, an Inspect log, OTLP's TracesData or an ATIF trajectory");
+  throw notUsable(path, `is not a file of traces: ${IMPORTED_FILES}`);
 }
 
 const UTF16_MARKS: ReadonlySet<string> = new Set(["\xff\xfe", "\xfe\xff"]);

@@ -10,7 +10,7 @@ import { openCorpus } from "../../src/mail/import/corpus-formats.js";
 import { UserError } from "../../src/platform/errors.js";
 import type { ExportedTrace } from "../../src/trace-formats/export-traces/exported-trace.js";
 import { FORMATS } from "../../src/trace-formats/formats.js";
-import { type ImportFormat, openImport } from "../../src/trace-formats/open-import.js";
+import { openImport } from "../../src/trace-formats/open-import.js";
 import { EXPORTS, needs } from "../machine-requirements.js";
 import {
   authoredMails,
@@ -202,9 +202,9 @@ describe("exporting and importing", () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   /** OTLP contains fewer facts other than the conversation. Its own tests import the traces of a run. */
-  const WHOLE: readonly ImportFormat[] = ["jsonl", "inspect", "inspect-json", "atif"];
+  const WHOLE = ["jsonl", "inspect", "inspect-json", "atif"] as const;
 
-  function exported(name: ImportFormat, traces: readonly ExportedTrace[]): Buffer {
+  function exported(name: (typeof WHOLE)[number], traces: readonly ExportedTrace[]): Buffer {
     const context = contextOf({ toolsOf: () => TOOLS });
     if (name === "inspect-json") return Buffer.from(inspectJsonLog(traces, context));
     const format = FORMATS[name];

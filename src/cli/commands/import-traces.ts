@@ -4,13 +4,12 @@ import { file } from "../../platform/flag-values.js";
 import { compact } from "../../platform/optional-values.js";
 import type { ImportedTraces } from "../../results/import-run.js";
 import { count, counted } from "../../text/format.js";
+import { IMPORTED_FILES } from "../../trace-formats/open-import.js";
 import { defineCommand } from "../flags/define-command.js";
 
 export const importTracesCommand = defineCommand(
   z.object({
-    file: file.meta({
-      description: "Trace file: art-e JSON Lines, an Inspect log (.eval, .json), OTLP JSON Lines, or ATIF",
-    }),
+    file: file.meta({ description: `Trace file: ${IMPORTED_FILES}` }),
   }),
   async ({ file }, context) => {
     const { importTraces } = await import("../../results/import-run.js");

@@ -100,7 +100,7 @@ describe("art-e import-traces", () => {
     [
       "other.jsonl",
       "{}",
-      "other.jsonl: is not a file of traces, an Inspect log, OTLP's TracesData or an ATIF trajectory.",
+      "other.jsonl: is not a file of traces: art-e JSON Lines, an Inspect log (.eval, .json), OTLP JSON Lines or ATIF.",
     ],
     ["deep.jsonl", `{"traceId":${"[".repeat(500)}`, "deep.jsonl, line 1: is nested more than"],
     ["half.jsonl", `${JSON.stringify(ANSWERED)}\n{"kind":"question","traceId":"x"}`, "half.jsonl, line 2: sessionId: "],
