@@ -328,7 +328,7 @@ export const taskResultSchema = z
     scores: z
       .record(z.string(), z.number().nullable())
       .readonly()
-      .describe("Scores by scorer. Null if a score could not be determined. Empty if the task failed."),
+      .describe("Scores by scorer. Null if a score could not be determined. A failed task has only those of evals."),
     failedScorers: z
       .array(z.string())
       .readonly()
