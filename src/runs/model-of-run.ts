@@ -185,8 +185,8 @@ function openRecord(path: string, mode: "a" | "w") {
 export function checkPriced({ priceOf }: CreatedModel, run: ExecutedRunSettings, { maxCostUsd }: RunLimits): void {
   const isTaskLimited = run.kind === "own" && run.maxTaskCostUsd !== null;
   const flag = maxCostUsd !== null ? "--max-cost" : isTaskLimited ? "--max-task-cost" : null;
-  // A subprocess agent can report its own cost.
-  const reportsCost = run.kind === "external" && run.externalAgent.kind === "command";
+  // A program and a function can report their own cost.
+  const reportsCost = run.kind === "external" && ["command", "function"].includes(run.externalAgent.kind);
   if (flag === null || reportsCost) return;
   requirePriced(priceOf, flag, run.model, "Pass --price IN,OUT in US dollars per million tokens.");
 }

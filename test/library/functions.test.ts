@@ -282,6 +282,15 @@ describe("an agent function", () => {
     });
   });
 
+  it("reports its cost, which the limit counts without a price", async () => {
+    const agent: AgentFunction = async () => ({ answer: "x", costUsd: 0.5 });
+    const stopped = run(agent, { maxCost: 0.5, concurrency: 1 });
+    await expect(stopped).rejects.toMatchObject({
+      code: "run_stopped",
+      message: expect.stringMatching(/--max-cost 0\.5 is reached: \$0\.5000/),
+    });
+  });
+
   it("hands over its model calls, which the trace contains as turns with reasoning, usage and its own tools", async () => {
     const agent: AgentFunction = async ({ question, callTool }) => {
       await callTool("email_search", { query: question });
