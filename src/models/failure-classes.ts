@@ -59,10 +59,10 @@ const ACCOUNT = [
 
 const NO_CREDIT = [
   about(
-    "credits?|balance|wallet|(?<!(?:thinking|reasoning) )budget|billing|funds|(?:pre)?payment|spend(?:ing)?|usage limits?|extra usage|allowance",
-    "insufficient|exceed(?:s|ed)?|over|exhausted|depleted|empty|declined|must be provided|too low|not enough|r[au]n out|out of|negative|zero|required|reached|us(?:ed|ing) (?:up|all)\\b|(?:doesn't|does not|don't) have|no (?:more |remaining )?(?=credits|balance|funds)|not (?:enabled|active|set up)|(?:need|have|must) to (?:enable|add|set up)|please (?:enable|add)",
+    "credits?|balance|wallet|(?<!(?:thinking|reasoning) )budget|billing|funds|(?:pre)?payment|spend(?:ing)?|usage (?:limits?|caps?)|extra usage|allowance",
+    "insufficient|exceed(?:s|ed)?|over|exhausted|depleted|empty|declined|must be provided|too low|not enough|r[au]n out|out of|negative|zero|required|reached|us(?:ed|ing) (?:up|all)\\b|(?:doesn't|does not|don't) have|no (?:more |remaining )?(?=credits|balance|budget|funds)|not (?:enabled|active|set up)|(?:need|have|must) to (?:enable|add|set up)|please (?:enable|add)",
   ),
-  "\\btop(?:ping)? up (?:your )?(?:account|balance|credits?|wallet)|\\brecharge\\b",
+  "\\btop(?:ping)? up (?:your )?(?:account|balance|credits?|wallet)|\\brecharge\\b|余额不足|额度不足|额度已用尽|欠费",
   "exceeded your current quota, please check your plan|exceeded\\w*budget|\\bmax budget\\b",
 ];
 
@@ -87,7 +87,7 @@ const KEY = about(
 
 const MODEL = [
   "\\b(?:models?|deployment)\\b.{0,80}?\\b(?:(?:not|isn't|aren't) (?:found|available|allowed|enabled|supported|deployed|loaded|accessible|a valid)|(?:doesn't|does not|do not|not) exist|(?:cannot|could not) be found|unavailable (?:in|on|for|with)|(?:id|identifier|name) is invalid|decommissioned|deprecated|retired|discontinued|removed|no longer|sunset|shut ?down|end of life|not a (?:valid|chat|supported)|only (?:supported|available) (?:in|on|through|via) (?:the )?\\/?(?:v1|responses|chat))\\b",
-  "\\b(?:unknown|invalid|unsupported|unavailable|unrecogni[sz]ed|no such|not a valid|(?:doesn't|does not) (?:exist|support)|(?:cannot|could not|can't|unable to) (?:find|access)|no access to|(?:not|don't) (?:have|been granted|allowed to|authorized to)(?: use)?(?: access)?(?: to)?)(?: (?:the|this|any))? models?\\b",
+  "\\b(?:unknown|invalid|unsupported|not supported|unavailable|unrecogni[sz]ed|no such|not a valid|(?:doesn't|does not) (?:exist|support)|(?:cannot|could not|can't|unable to) (?:find|access)|no access to|(?:not|don't) (?:have|been granted|allowed to|authorized to)(?: use)?(?: access)?(?: to)?)(?: (?:the|this|any))? models?\\b",
   "\\bno models? (?:loaded|with|named|found)|no healthy deployments|llm provider not provided|does not work with the specified model",
 ];
 
@@ -134,7 +134,7 @@ const TOO_LONG = [
   ),
   "\\b(?:maximum|max)\\.? (?:(?:supported|allowed|total|of|current|model|the) )*(?:context|prompt|model|input|sequence|question|tokens?|message)(?:.s)? ?(?:length|size|window|count)|max_(?:seq|model|prompt)_len|context (?:length of only|shift is disabled)",
   "(?:maximum|max) length of (?:the |current )*(?:question|prompt|input|message)|\\bcontext (?:reached|full)|at most \\d+ tokens|range of input length|inputs?`? (?:tokens|must have less than)|input token count|must be at least 1, got -",
-  "reduce (?:the length|the size|your prompt|your input)|context_length_exceeded",
+  "reduce (?:the length|the size|your prompt|your input)|context_length_exceeded|max length exceeded|\\bcurrent length\\b.{0,40}\\blimit\\b",
 ];
 
 const anyOf = (...patterns: readonly string[]) => new RegExp(patterns.join("|"), "i");
@@ -198,7 +198,7 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
         statuses: [400, 422],
         pattern: anyOf(
           KEY,
-          "\\b(?:does not|doesn't|do not|don't) have (?:the )?(?:\\w+ )?permissions?\\b",
+          "\\b(?:(?:does not|doesn't|do not|don't) have (?:the )?|insufficient )(?:\\w+ )?permissions?\\b",
           "\\binvalid token\\b|\\b(?:token|key) (?:is |has )?(?:been )?(?:expired|revoked)\\b|\\bnot authenticated\\b",
         ),
       },

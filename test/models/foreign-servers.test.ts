@@ -541,6 +541,21 @@ describe("a stream", () => {
         { index: 0, function: { arguments: '{"query":"adder"}' } },
       ),
       "a name repeated with each piece": calls(call('{"query":', { index: 0 }), call('"adder"}', { index: 0 })),
+      "the complete call again, with its arguments encoded twice": calls(
+        call('{"query":', { index: 0 }),
+        { index: 0, function: { arguments: '"adder"}' } },
+        call(JSON.stringify('{"query":"adder"}'), { index: 0 }),
+      ),
+      "the arguments again": calls(
+        call("", { index: 0 }),
+        { index: 0, function: { arguments: '{"query":"adder"}' } },
+        { index: 0, function: { arguments: '{ "query": "adder" }' } },
+      ),
+      "another number, and null for ID and name, with the arguments": calls(call("", { index: 0 }), {
+        index: 1,
+        id: null,
+        function: { name: null, arguments: '{"query":"adder"}' },
+      }),
       "arguments as an object": calls(call({ query: "adder" }, { index: 0 })),
       "null arguments first": calls(call(null, { index: 0 }), {
         index: 0,

@@ -53,6 +53,8 @@ describe("providerError", () => {
     [400, "the model is loaded with context length of only 4096 tokens, which is not enough"],
     [400, "Invalid request: Your request exceeded model token limit: 131072"],
     [400, "Prompt exceeds max length"],
+    [400, "model max length exceeded, max length:8192"],
+    [400, "Current length is 13216 while limit is 8192"],
     [400, "the request exceeds the available context size, try increasing it"],
     [500, "context shift is disabled"],
     [413, "Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 9000, please reduce"],
@@ -391,7 +393,10 @@ describe("an error without a known code", () => {
       "You must be a member of an organization to use the API.",
       "Please top up your account to continue using the API.",
       "token quota is not enough, token remain quota: $0.01, need quota: $0.02",
+      "余额不足或无可用资源包,请充值。",
     ]),
+    [403, "This API key has no remaining budget"],
+    [429, "You've reached your monthly usage cap. Upgrade to continue."],
     [400, "Your access has been restricted due to repeated policy violations", "content_policy_violation"],
     [403, "Your organization has been suspended for violating the terms of service."],
     [403, "Key limit exceeded (total limit). Manage it using https://openrouter.ai/settings/keys"],
@@ -475,6 +480,7 @@ describe("an error without a known code", () => {
     [403, "The security token included in the request is expired"],
     [403, "Access denied due to invalid subscription key or wrong API endpoint."],
     [400, "User does not have permission 'Can Query' on the endpoint", "PERMISSION_DENIED"],
+    [400, "Your account has insufficient permissions to use this server"],
   ])("means auth because of its words (%i %s)", (status, message, code) => {
     expect(kindOf(status, message, code)).toBe("auth");
   });
@@ -489,6 +495,7 @@ describe("an error without a known code", () => {
       "This action doesn't support the model that you provided. Try again with a supported text or chat model.",
       "Invocation of model ID some-model with on-demand throughput isn’t supported.",
       "foo is not a valid model ID",
+      "Not supported model foo",
       "Unsupported model: gpt-x",
       "Tool calling is not supported with this model",
       "tool use is not supported for this model",

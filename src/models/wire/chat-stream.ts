@@ -1,6 +1,8 @@
 // Assembles a chat completion from its chunks, in the variants of compatible servers.
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { parseJsonOrNull } from "../../platform/json.js";
+import { readArguments } from "../tool-calls.js";
 import {
   chatContentSchema,
   finishReasonSchema,
@@ -127,6 +129,7 @@ export class ChatAssembler implements ReplyAssembler {
   }
 
   private addCall(part: CallPart): void {
+    if (this.isRepetition(part)) return;
     const { index: _index, id, function: functionPart, ...fields } = part;
     const call = this.callOf(part);
     if (id !== "") call.id = id;
@@ -147,13 +150,27 @@ export class ChatAssembler implements ReplyAssembler {
     this.onDelta({ type: "tool_call", index: this.calls.indexOf(call), id: call.id, name: call.name });
   }
 
+  private startedCall({ index, id, name }: Pick<CallPart, "index" | "id"> & { readonly name: string }) {
+    const isNumbered = index !== null && (id !== "" || name !== "" || this.callAt.has(index));
+    return isNumbered ? this.callAt.get(index) : this.calls.at(-1);
+  }
+
+  /** Some servers send the complete call again after its parts, and LiteLLM then encodes the arguments twice. */
+  private isRepetition({ index, id, function: { name, arguments: args = "" } }: CallPart): boolean {
+    const call = this.startedCall({ index, id, name });
+    if (call === undefined || !beginsArguments(args) || !isWhole(call.arguments)) return false;
+    if ((id !== "" && id !== call.id) || (name !== "" && name !== call.name)) return false;
+    const repeated = readArguments(args);
+    return repeated.invalid === undefined && isDeepStrictEqual(repeated, readArguments(call.arguments));
+  }
+
   /**
    * Returns the call that a part belongs to. Some servers number all calls of a reply zero, or send no number. Then
    * another call starts with another ID, or with more content after complete arguments. Other servers send another ID
-   * with each part.
+   * with each part, or another number with parts that have neither ID nor name.
    */
   private callOf({ index, id, function: { name, arguments: args = "" } }: CallPart): Call {
-    const existing = index === null ? this.calls.at(-1) : this.callAt.get(index);
+    const existing = this.startedCall({ index, id, name });
     const isOther =
       existing !== undefined &&
       ((id !== "" && existing.id !== "" && id !== existing.id && name !== "" && (args === "" || beginsObject(args))) ||
@@ -175,6 +192,9 @@ function isWhole(args: unknown): boolean {
   if (typeof args !== "string") return true;
   return args.length <= MAX_CALL_CHARS && args.trimEnd().endsWith("}") && isFields(parseJsonOrNull(args));
 }
+
+/** Whether arguments can start with this part. Some servers encode them twice. */
+const beginsArguments = (args: unknown) => typeof args !== "string" || /^\s*["{]/.test(args);
 
 const beginsObject = (args: unknown) => typeof args !== "string" || /^\s*\{/.test(args);
 
