@@ -46,7 +46,11 @@ describe("art-e env serve", () => {
     await client.reset({ index: 3 });
     client.close();
     started.child.kill("SIGINT");
-    expect((await started.ended).code).toBe(0);
+    const { code, stderr } = await started.ended;
+    expect(code).toBe(0);
+    expect(stderr.match(/^art-e: .*train split.*$/gm)).toEqual([
+      `art-e: Cannot use the train split of ${QUESTIONS}: all 73 questions belong to the test split. They are served as test questions.`,
+    ]);
     expect((await artE("runs show played")).stdout).toMatch(/Reward:\s+0\.000 n=3/);
     expect((await artE("report played -o report.html --quiet")).code).toBe(0);
     expect((await artE("compare played killed")).stdout).toContain("Reward");
