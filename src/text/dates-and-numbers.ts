@@ -40,7 +40,15 @@ export const SCALES: Readonly<Record<string, number>> = {
   bln: 1e9,
   billion: 1e9,
   trillion: 1e12,
+  tsd: 1e3,
+  lakh: 1e5,
+  mio: 1e6,
+  crore: 1e7,
+  mrd: 1e9,
 };
+
+/** The words among the scales, as the alternatives of an expression. One or two letters can mean something else. */
+export const SCALE_WORDS = [...Object.keys(SCALES).filter((word) => word.length > 2), "bn"].join("|");
 
 /** Scale letters that are also units (meter, millimeter, byte). */
 const AMBIGUOUS: ReadonlySet<string> = new Set(["m", "mm", "b"]);
@@ -61,7 +69,7 @@ const DECIMALS = "\\.\\d+|,\\d{2}(?![\\d,])";
 export const NUMBER = `(?:${GROUPED}|\\d+)(?:${DECIMALS})?`;
 
 const DIGITS = new RegExp(
-  `(?<!\\w)(?<!\\d\\.)([-−](?=[$€£]?[\\d.]))?[$€£]?\\s?(?=\\.?\\d)(${GROUPED}|\\d+)?(${DECIMALS})?(?:[\\s-]?(hundred|dozen|thousand|million|mil|mln|billion|bn|bln|trillion)s?\\b|(mm|k|m|b)\\b)?(\\s?%|\\s?(?:percent|per cent|pct)\\b)?`,
+  `(?<!\\w)(?<!\\d\\.)([-−](?=[$€£]?[\\d.]))?[$€£]?\\s?(?=\\.?\\d)(${GROUPED}|\\d+)?(${DECIMALS})?(?:[\\s-]?(${SCALE_WORDS})s?\\b|(mm|k|m|b)\\b)?(\\s?%|\\s?(?:percent|per cent|pct)\\b)?`,
   "g",
 );
 

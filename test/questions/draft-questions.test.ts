@@ -38,6 +38,13 @@ describe("draftPatternQuestions", () => {
     "We signed the contract on June 7 and 9, 2001.",
     "The review meeting about the pier is from 7 to 8 pm.",
     "The new cranes will cost us MX$500 in the end.",
+    "The new cranes lost us minus $3.5 million in the end.",
+    "The new cranes will cost us $3 1/2 million in the end.",
+    "The new cranes will cost us $5 (five) million in the end.",
+    "The new cranes will cost us $5 Canadian in the end.",
+    "The new cranes will cost us 10 EUR 50 in the end.",
+    "We signed the contract on June 7, 8 and 9.",
+    "There may 2 people of the harbor come to the pier.",
   ])("does not ask for a part of a longer value in %j", (body) => {
     expect(draftsOf(mail({ body })).drafts.filter(({ kind }) => kind !== "who")).toEqual([]);
   });
@@ -52,6 +59,11 @@ describe("draftPatternQuestions", () => {
       "What amount of money did Bo Kim mention in",
       "1.250,00 EUR",
     ],
+    ...["USD 3.5 trillion", "EUR 3 Mrd", "INR 5 crore", "$3 mln", "$5 hundred"].map((sum) => [
+      `The new cranes will cost us ${sum} in the end.`,
+      "What amount of money did",
+      sum,
+    ]),
     ...["CHF 47'500", "21 500 euros", "EUR 21 500", "21\u202f500,50 €", "C$80.50", "HK$80,000", "US$80,000"].map(
       (sum) => [
         `The new cranes will cost us ${sum} in the end.`,

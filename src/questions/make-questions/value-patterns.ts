@@ -1,6 +1,6 @@
 // Finds dates, amounts, phone numbers and similar values in emails, and the topic of an email, for template questions.
 import { plainSubject } from "../../mail/subject.js";
-import { MONTH_NAMES, NUMBER, parseDatesAndTimes } from "../../text/dates-and-numbers.js";
+import { MONTH_NAMES, NUMBER, parseDatesAndTimes, SCALE_WORDS } from "../../text/dates-and-numbers.js";
 import { contentWords, stemsOf } from "../../text/passages.js";
 import type { QuestionKind } from "../provenance.js";
 
@@ -47,7 +47,8 @@ const DEADLINE = /\b(?:due|deadline|no later than|by)\W+(?:\w+\W+){0,2}$/i;
 const CODES = "USD|EUR|GBP|CHF|CAD|AUD|NZD|HKD|SGD|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK";
 // `US$`, `C$` and `HK$` are other currencies than `$`.
 const CURRENCY = `(?:(?:US|CA?|AU?|HK|NZ|S|R)?[$€£¥]|\\b(?:${CODES})\\b)`;
-const UNIT = "(?:\\s?(?:million|billion|thousand|mm|bn|[mbk])\\b)?(?:\\s?\\/\\s?[a-z]+(?:-[a-z]+)?)?";
+const SCALE = `(?:(?:${SCALE_WORDS}|mm|[mbk])\\b)`;
+const UNIT = `(?:\\s?${SCALE})?(?:\\s?\\/\\s?[a-z]+(?:-[a-z]+)?)?`;
 
 /** Ordered by how reliably a value can be recognized. */
 export const VALUE_PATTERNS: readonly ValuePattern[] = [
@@ -128,7 +129,16 @@ const END = /^(?:$|\s|—|[.,;:!?)\]}>"“”»’'…*|_~-]+(?:$|[\s"”)\]<>�
 /** One value, or one of two joined by these words and signs, is part of a range: `7 to 8 pm`, `June 7 and 9`. */
 const RANGE_BEFORE =
   /\d(?:st|nd|rd|th|\s?[ap]\.?m\.?)?\s*(?:-|–|—|\/|\b(?:to|and|or|until|till|bis|und|through)\b)\s*$/i;
-const RANGE_AFTER = /^\s*(?:-|–|—|\/|(?:to|and|or|until|till|bis|und|through)\b)\s*[$€£]?\d/i;
+const RANGE_AFTER =
+  /^\s*(?:-|–|—|\/|(?:to|and|or|until|till|bis|und|through)\b|,(?=\s*\d+(?:,|\s+(?:and|or)\b)))\s*[$€£]?\d/i;
+/** What would change an amount: `minus $5`, `HK $5`; `$3 1/2 million`, `$5 (five) million`, `5 EUR 50`, `$5 Canadian`. */
+const QUALIFIED_BEFORE = new RegExp(`\\b(?:minus|negative|CA|AU|HK|NZ|${CODES})\\s$`, "i");
+const QUALIFIED_AFTER = new RegExp(
+  `^\\s?(?:[½¼¾]|\\d+/\\d|(?:\\([^)]{1,40}\\)\\s?)?${SCALE}|(?:${CODES}|Canadian|Australian)\\b)`,
+  "i",
+);
+
+const isAmount = (value: string) => new RegExp(`^${CURRENCY}|(?:€|${CODES}|dollars|euros)$`, "i").test(value);
 
 /** Whether a value is not a part of a longer value, such as a number with more groups of digits. */
 function isWhole(text: string, start: number, end: number): boolean {
@@ -139,6 +149,10 @@ function isWhole(text: string, start: number, end: number): boolean {
   if (RANGE_BEFORE.test(before) || (/[\dm.]$/.test(value) && RANGE_AFTER.test(after))) return false;
   if (/^\d{3}(?!\d)/.test(value) && /\d\s$/.test(before)) return false;
   if (/\d$/.test(value) && /^[ \u00a0\u202f]\d{3}(?!\d)/.test(after)) return false;
+  if (isAmount(value)) {
+    if (QUALIFIED_BEFORE.test(before) || QUALIFIED_AFTER.test(after)) return false;
+    if (/\D$/.test(value) && /^\s?\d/.test(after)) return false;
+  }
   // A sum in brackets is a loss.
   return !(/^[$€£¥]/.test(value) && before.endsWith("(") && after.startsWith(")"));
 }
@@ -149,8 +163,9 @@ export function valuesIn({ value, name }: ValuePattern, text: string): string[] 
     const start = index + match.indexOf(group);
     return isWhole(text, start, start + group.length) ? [group.replace(/\s+/g, " ").trim()] : [];
   });
-  // "20/30 minutes" is not a date.
-  const valid = name === "date" ? values.filter((one) => parseDatesAndTimes(one).days.length > 0) : values;
+  // "20/30 minutes" and "may 2 people" are not dates.
+  const valid =
+    name === "date" ? values.filter((one) => !/^may\b/.test(one) && parseDatesAndTimes(one).days.length > 0) : values;
   return [...new Map(valid.map((one) => [one.toLowerCase(), one])).values()];
 }
 
