@@ -131,7 +131,7 @@ const RANGE_BEFORE =
   /\d(?:st|nd|rd|th|\s?[ap]\.?m\.?)?\s*(?:-|–|—|\/|\b(?:to|and|or|until|till|bis|und|through)\b)\s*$/i;
 const RANGE_AFTER =
   /^\s*(?:-|–|—|\/|(?:to|and|or|until|till|bis|und|through)\b|,(?=\s*\d+(?:,|\s+(?:and|or)\b)))\s*[$€£]?\d/i;
-/** What would change an amount: `minus $5`, `HK $5`; `$3 1/2 million`, `$5 (five) million`, `5 EUR 50`, `$5 Canadian`. */
+/** What changes an amount: `minus $5`, `HK $5`; `$3 1/2 million`, `$5 (five) million`, `5 EUR 50`, `$5 Canadian`. */
 const QUALIFIED_BEFORE = new RegExp(`\\b(?:minus|negative|CA|AU|HK|NZ|${CODES})\\s$`, "i");
 const QUALIFIED_AFTER = new RegExp(
   `^\\s?(?:[½¼¾]|\\d+/\\d|(?:\\([^)]{1,40}\\)\\s?)?${SCALE}|(?:${CODES}|Canadian|Australian)\\b)`,
