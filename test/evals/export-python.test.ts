@@ -60,7 +60,11 @@ async function bothScores(evals: readonly object[], traces: readonly QuestionTra
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line) as (number | null)[]);
+  const start = performance.now();
   const own = await runEvals(definitions, traces, BACKENDS_WITHOUT_MODELS, new AbortController().signal);
+  const ms = own.flat().reduce((sum, outcome) => sum + outcome.ms, 0);
+  expect(ms).toBeGreaterThanOrEqual(0);
+  expect(ms).toBeLessThanOrEqual(performance.now() - start);
   return {
     python: traces.map((_, t) => columns.map((column) => column[t])),
     own: own.map((row) => row.map(({ score }) => score)),

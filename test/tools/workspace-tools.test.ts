@@ -185,6 +185,9 @@ describe("execute_python", () => {
         stopped: "Stopped after 5 seconds. Do less in one call.",
       },
     });
+    expect(await call("execute_python", { code: "while True: print('x' * 100_000)" })).toMatchObject({
+      value: { timed_out: false, truncated: true, stopped: "Stopped: it printed more than 4 MB. Print less." },
+    });
   });
 
   test("stops when its task ends, and leaves nothing", needs("sandbox", choice.ok), async () => {
