@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type RunHead, runHeadSchema } from "../../src/analysis/paired-comparison.js";
 import { flagName } from "../../src/platform/command-line.js";
@@ -76,7 +78,17 @@ function errorFor(kind: RunKind, name: RunFlagName): UserError | null {
   }
 }
 
+/** The code that reads flags, without the tables that list their names. */
+const READERS = readdirSync("src", { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".ts") && !/(^web|run-flags|run-option-names)\b/.test(name))
+  .map((name) => readFileSync(join("src", name), "utf8").replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ""))
+  .join("\n");
+
 describe("RUN_FLAGS", () => {
+  it("affect code outside of their table", () => {
+    expect(flagsWhere(() => true).filter((name) => !new RegExp(`\\b${name}\\b`).test(READERS))).toEqual([]);
+  });
+
   it("belong to one help group each", () => {
     expect(Object.values(RUN_FLAG_GROUPS).flat().sort()).toEqual(Object.keys(RUN_FLAGS).sort());
   });
