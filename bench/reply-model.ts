@@ -1,6 +1,5 @@
 // A logistic model that predicts from ten features whether the owner will answer an open email. It is the simplest
 // learned comparison for tasks about the future of a mailbox.
-
 import { endOfDay } from "../src/mail/date-range.js";
 import { ownText, recipientsOf } from "../src/mail/email.js";
 import { type MailboxEmail, readMailboxHistory } from "../src/mail/mailbox-history.js";

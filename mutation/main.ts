@@ -15,7 +15,7 @@ const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
   evals: ["test/evals/", "test/statistics/", "test/cli/evals/"],
   statistics: ["test/statistics/", "test/analysis/"],
   "platform/guarded-fetch.ts": ["test/platform/"],
-  tools: ["test/tools/", "test/agents/", "test/cli/tools/"],
+  tools: ["test/tools/", "test/agents/", "test/cli/tools/", "test/attacks/"],
   "mail/search.ts": ["test/mail/", "test/tools/"],
   "mail/fts5-query.ts": ["test/mail/", "test/tools/"],
   "mail/search/postings.ts": ["test/mail/", "test/tools/"],

@@ -1,5 +1,4 @@
 // Compares two runs question by question, and a run with ART-E's published results.
-
 import { z } from "zod";
 import { isEvalScore } from "../evals/definition.js";
 import { UserError } from "../platform/errors.js";

@@ -1,6 +1,5 @@
 // Comparisons that may be read while their runs are still working: claims about a run that stop it (`run --until`), and
 // always-valid intervals (`compare --sequential`).
-
 import { confidenceSequence, E_ESTABLISHED, EProcess, eValueOfDifference } from "../statistics/confidence-sequence.js";
 import { DesignEffect } from "../statistics/design-effect.js";
 import type { Estimate } from "../statistics/estimate.js";

@@ -1,5 +1,4 @@
 // A model's proposal for grouping coding notes. A person accepts each proposed mode before anything changes.
-
 import { z } from "zod";
 import { sentenceSchema } from "../evals/criteria.js";
 import { type GenerationModel, type GenerationModelOptions, openGenerationModel } from "../evals/generate.js";

@@ -1,5 +1,4 @@
 // Runs an exported eval as a function of a program, without a database.
-
 import { z } from "zod";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";

@@ -1,5 +1,4 @@
 // Names of models and providers, their API key variables, and replacements for retired models.
-
 import { UserError } from "../platform/errors.js";
 import { didYouMean } from "../platform/near-names.js";
 

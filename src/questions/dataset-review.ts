@@ -1,5 +1,4 @@
 // A person's review of a dataset. The decisions are stored in a file next to it.
-
 import { existsSync } from "node:fs";
 import pLimit from "p-limit";
 import type { z } from "zod";

@@ -1,5 +1,4 @@
 // Estimates the calls and the cost of making questions without calling a model.
-
 import { type ModelRequest, promptChars } from "../models/model.js";
 import { parseModelName } from "../models/model-names.js";
 import { priceOf } from "../models/price-lookup.js";

@@ -1,6 +1,5 @@
 // `art-e questions make --kind needs-reply|waiting-for`: makes tasks whose gold is the mailbox's own future.
 // A task is set on a day. The emails that somebody answers later are right, and the agent never sees the answers.
-
 import { endOfDay } from "../mail/date-range.js";
 import { firstReadable, type MailboxEmail, readMailboxHistory } from "../mail/mailbox-history.js";
 import { MAX_OPEN, OpenEmails, SELECTION_PERIODS, type TaskDay } from "../mail/open-emails.js";

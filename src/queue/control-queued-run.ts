@@ -1,5 +1,4 @@
 // Sends a request to steer a run to its coordinator over the queue, and waits for the reply.
-
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { commandLine } from "../platform/command-line.js";

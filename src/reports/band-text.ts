@@ -1,5 +1,4 @@
 // The artifacts of `art-e evals cases` as terminal text.
-
 import type { BandArtifacts, RuleCount } from "../evals/band-artifacts.js";
 import { modeFlag } from "../evals/criteria.js";
 import type { RegressionCase } from "../evals/definition.js";

@@ -1,5 +1,4 @@
 // The findings in a task suite, and the results of its gold solutions, as terminal text.
-
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
 import type { SuiteCheck } from "../suites/check-suite.js";

@@ -1,5 +1,4 @@
 // The result of `art-e evals watch` as terminal text.
-
 import { modeFlag } from "../evals/criteria.js";
 import type { WatchedEval } from "../evals/watch-evals.js";
 import { commandLine } from "../platform/command-line.js";

@@ -1,5 +1,4 @@
 // The results file of a run: writes it, and reads runs from files or the database.
-
 import type { z } from "zod";
 import { RunAggregate } from "../analysis/aggregate.js";
 import { type RunHead, runFileSchema, runHeadSchema } from "../analysis/paired-comparison.js";

@@ -1,5 +1,4 @@
 // Plans a new run: what is asked, who answers, and what is checked before anything is spent.
-
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";

@@ -2,7 +2,6 @@
 // that nothing else uses. bubblewrap isolates it if it works on this machine. Node's permissions and limits of the
 // operating system apply in any case. The program itself must restrict what its JavaScript reaches, because Node's
 // permissions do not cover everything (sockets up to Node 24).
-
 import { type ChildProcess, spawn } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { arch, platform } from "node:os";

@@ -1,6 +1,5 @@
 // Lists the unanswered emails for `ask --needs-reply` and `--waiting-for`. The rule lists them, and a model, if any,
 // says for each whether it needs a reply, in one call.
-
 import { z } from "zod";
 import { getAgent } from "../agents/registry-store.js";
 import { formatMail } from "../mail/email.js";

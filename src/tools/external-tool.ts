@@ -1,6 +1,5 @@
 // What all external tools share: time limits, result schemas, secrets from the environment; and module and command
 // tools.
-
 import { z } from "zod";
 import { withDeadline } from "../platform/deadline.js";
 import { messageOf } from "../platform/errors.js";

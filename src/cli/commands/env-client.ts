@@ -1,5 +1,4 @@
 // The command `env client`: writes a trainer's Python client of the training environment.
-
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { file, oneOf } from "../../platform/flag-values.js";

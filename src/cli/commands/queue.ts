@@ -1,5 +1,4 @@
 // The commands `queue ...`: a queue's runs and workers.
-
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";

@@ -1,5 +1,4 @@
 // The command `stats`: figures of a run, a dataset or the mail.
-
 import { z } from "zod";
 import { scorersAmong } from "../../analysis/paired-comparison.js";
 import { commandLine } from "../../platform/command-line.js";

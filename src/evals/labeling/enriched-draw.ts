@@ -1,5 +1,4 @@
 // Draws likely failures more often than other traces, each with a known probability.
-
 import { createHash } from "node:crypto";
 import { yieldBetween } from "../../platform/batches.js";
 import { compact } from "../../platform/optional-values.js";

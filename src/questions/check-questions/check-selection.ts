@@ -1,6 +1,5 @@
 // Checks a task about the future of a mailbox: its right emails are open on its day, and nothing that an agent can read
 // contains the later emails that prove it.
-
 import { endOfDay } from "../../mail/date-range.js";
 import { firstReadable, type MailboxEmail } from "../../mail/mailbox-history.js";
 import type { SelectionTask } from "../../tasks/question.js";

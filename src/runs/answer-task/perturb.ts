@@ -1,6 +1,5 @@
 // Perturbations of a run's tasks, for measuring how an agent copes with them. Each depends only on the task or the
 // call, so that a resumed run and the workers of a queue perturb a task in the same way.
-
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JsonValue } from "../../platform/json.js";

@@ -1,5 +1,4 @@
 // Carries out requests to steer a run, and records each change.
-
 import { resolve } from "node:path";
 import { commandLine } from "../../platform/command-line.js";
 import { stripControls } from "../../platform/control-characters.js";

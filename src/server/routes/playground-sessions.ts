@@ -1,5 +1,4 @@
 // Chat sessions in the playground API. Its clients expect camel case.
-
 import { z } from "zod";
 import { findAgent, getAgent } from "../../agents/registry-store.js";
 import { presentProperties } from "../../platform/optional-values.js";

@@ -1,5 +1,4 @@
 // The list of traces and the view of one trace.
-
 import { attackReport } from "../../attacks/obedience.js";
 import { definedProperties } from "../../platform/optional-values.js";
 import type { MailView, StepView } from "../../reports/report-data.js";

@@ -1,5 +1,4 @@
 // The charts of a report, as Plot figures: scores, turns, cost and time, one facet per run.
-
 import type * as PlotLibrary from "@observablehq/plot";
 import { stripControls } from "../../platform/control-characters.js";
 import type { Figure, ReportHead, RunFigures, ScoreMeaning } from "../../reports/report-data.js";

@@ -1,5 +1,4 @@
 // The command `evals modes`: failure modes and the notes in them.
-
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import { MODE_FIXES } from "../../../error-analysis/mode-fixes.js";
