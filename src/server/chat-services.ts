@@ -11,14 +11,14 @@ import { SearchPool } from "../tools/search-pool.js";
 import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import { type LiveOptions, type LiveTraces, openLiveTraces } from "../trace-formats/otlp-live.js";
+import { ChatModels, type RecordedServer } from "./chat/chat-models.js";
 import type { ChatLimits } from "./chat-limits.js";
-import { type RecordedServer, ServedModels } from "./openai/served-models.js";
 
 /** Resources shared by all chats of a process. */
 export interface ChatServices {
   readonly db: Db;
   readonly resources: ToolResources;
-  readonly models: ServedModels;
+  readonly models: ChatModels;
   readonly chats: ChatLimits;
   readonly chatTimeoutMs: number;
   /** Sends finished traces, or null if they are not sent. */
@@ -50,7 +50,7 @@ export async function withChatServices<T>(
   };
   // Refuses a URL that must not receive its key at startup instead of at the first chat.
   for (const provider of PROVIDERS) endpointOf(provider);
-  const models = new ServedModels(endpointOf, DEFAULT_MODEL, (model) => noteReplies(model, note));
+  const models = new ChatModels(endpointOf, DEFAULT_MODEL, (model) => noteReplies(model, note));
   return withStore(settings, async (db) => {
     const live = openLiveTraces(db, liveOptions, { settings, note });
     const outside = openExternalResources(env);

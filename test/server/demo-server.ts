@@ -5,9 +5,9 @@ import { CorpusCopies } from "../../src/mail/corpus-transfer.js";
 import type { JsonObject, JsonValue } from "../../src/platform/json.js";
 import type { Access } from "../../src/server/access.js";
 import type { Services } from "../../src/server/app/route.js";
+import { ChatModels } from "../../src/server/chat/chat-models.js";
 import { ChatLimits } from "../../src/server/chat-limits.js";
 import { type Running, startServer } from "../../src/server/create-app.js";
-import { ServedModels } from "../../src/server/openai/served-models.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { openExternalResources } from "../../src/tools/tool-connections.js";
 import { openDemo, openWith, type TestDb } from "../runs/demo-setup.js";
@@ -58,7 +58,7 @@ export async function startDemoServer(changes: Changes = {}): Promise<DemoServer
       db: test.db,
       version: "1.2.3",
       resources: { mailbox: openMailbox(test.db), outside },
-      models: new ServedModels(
+      models: new ChatModels(
         (provider, recorded) => ({
           apiKey: null,
           baseUrl: recorded?.baseUrl ?? (provider === "openai" ? (changes.modelServer ?? null) : null),

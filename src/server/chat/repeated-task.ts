@@ -14,7 +14,7 @@ import type { AttachedTool } from "../../tools/tools-store.js";
 import { getRun } from "../../traces/runs-store.js";
 import type { ChatTrace, QuestionTrace } from "../../traces/trace.js";
 import { getTrace } from "../../traces/traces-store.js";
-import type { RecordedServer } from "../openai/served-models.js";
+import type { RecordedServer } from "./chat-models.js";
 
 export interface RepeatedTask {
   readonly trace: QuestionTrace | ChatTrace;

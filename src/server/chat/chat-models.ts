@@ -29,7 +29,7 @@ const MAX_CALLS = 1_000;
 export type RecordedServer = Pick<EndpointSettings, "baseUrl" | "wireApi">;
 
 /** The models that chats can use: models of providers with a key, and the offline baseline. */
-export class ServedModels {
+export class ChatModels {
   private readonly open = new LRUCache<string, Promise<Model>>({ max: MAX_OPEN });
   private readonly rateLimiters = new Map<Provider, RateLimiter>();
 

@@ -1,20 +1,20 @@
 import { expect, it } from "vitest";
 import { getAgent } from "../../src/agents/registry-store.js";
 import type { Provider } from "../../src/models/model-names.js";
-import { ServedModels } from "../../src/server/openai/served-models.js";
+import { ChatModels } from "../../src/server/chat/chat-models.js";
 import { openEmpty } from "../runs/demo-setup.js";
 
 const DEFAULT = "anthropic/claude-sonnet-5-5";
 
 /** Models if only these providers have a key. */
-function modelsWith(...keyed: Provider[]): ServedModels {
+function modelsWith(...keyed: Provider[]): ChatModels {
   const reach = (provider: Provider) => ({
     apiKey: keyed.includes(provider) ? "test-key" : null,
     baseUrl: null,
     wireApi: null,
     timeoutMs: 1_000,
   });
-  return new ServedModels(reach, DEFAULT);
+  return new ChatModels(reach, DEFAULT);
 }
 
 const agentOf = (id: string) => {
@@ -25,7 +25,7 @@ const agentOf = (id: string) => {
 };
 
 it("lists one model of each provider that has a key, and the offline baseline", () => {
-  const ids = (models: ServedModels) => models.examples().map(({ id }) => id);
+  const ids = (models: ChatModels) => models.examples().map(({ id }) => id);
   expect(ids(modelsWith())).toEqual(["offline/baseline"]);
   expect(ids(modelsWith("google", "openai"))).toEqual([
     "openai/gpt-6.1-sol",
