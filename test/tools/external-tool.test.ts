@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { cleanEnvironment, commandTool, limitsShape } from "../../src/tools/external-tool.js";
+import { cleanEnvironment, commandTool, headersSchema, limitsShape } from "../../src/tools/external-tool.js";
 import { serverSchema } from "../../src/tools/mcp-tool.js";
 
 describe("cleanEnvironment", () => {
@@ -44,6 +44,13 @@ describe("serverSchema", () => {
   });
 });
 
+describe("headersSchema", () => {
+  it("accepts values of up to 4,000 characters without line breaks", () => {
+    const isValid = (value: string) => headersSchema.safeParse({ "X-Team": value }).success;
+    expect(["x".repeat(4_000), "x".repeat(4_001), "a\nb"].map(isValid)).toEqual([true, false, false]);
+  });
+});
+
 describe("commandTool", () => {
   it("requires a program, and can have a folder and environment variables", () => {
     const isValid = (config: object) => commandTool.config.safeParse(config).success;
@@ -51,5 +58,7 @@ describe("commandTool", () => {
     expect(isValid({ command: ["python3"], cwd: "" })).toBe(false);
     expect(isValid({ command: ["python3"], env: ["not a name"] })).toBe(false);
     expect([[], [""], ["a\0b"]].map((command) => isValid({ command }))).toEqual([false, false, false]);
+    const words = (count: number) => Array.from({ length: count }, () => "word");
+    expect([200, 201].map((count) => isValid({ command: words(count) }))).toEqual([true, false]);
   });
 });
