@@ -3,10 +3,14 @@ import { iterateLabeled } from "../src/evals/effective-labels.js";
 import { openLabeling } from "../src/evals/labeling.js";
 import { saveDraft } from "../src/evals/store.js";
 import { TEMPLATES } from "../src/evals/templates.js";
+import { simulateLabelSets } from "../test/evals/simulated-label-sets.js";
 import { judged } from "../test/scoring/judged-trace.js";
 import { chance, cleanTraces, isAccepted, mean, ruleOf, saveTraces, withDatabase } from "./planted-traces.js";
 
-/** Measures whether 120 labels of 360 traces suffice to accept a perfect eval if 10% of the traces are bad. */
+/**
+ * Measures whether 120 labels of 360 traces suffice to accept a perfect eval if 10% of the traces are bad, and how many
+ * enriched labels a good judge needs.
+ */
 
 const TRACES = 360;
 const LABELS = 120;
@@ -102,4 +106,24 @@ function perfectEval(signal: Signal): EvalDraft {
   const { version: _, pass, ...rule } = ruleOf(template);
   if (signal === "template") return { ...rule, pass };
   return { ...rule, name: "sure", kind: "assertions", answer: { all: [{ lacks: FOOTER }] } };
+}
+
+export interface JudgeAcceptance {
+  /** Fraction of bad traces. */
+  readonly bad: number;
+  readonly labels: number;
+  readonly sets: number;
+  readonly accepted: number;
+}
+
+/** Right about 95% of the good and of the bad traces. Traces that it fails are drawn six times as often. */
+const GOOD_JUDGE = { truePositive: 0.95, trueNegative: 0.95, doubt: 5, signal: 0 };
+
+export function benchGoodJudge(sets: number): JudgeAcceptance[] {
+  return [0.05, 0.1, 0.3].flatMap((bad) =>
+    [100, 200].map((labels) => {
+      const { accepted } = simulateLabelSets({ ...GOOD_JUDGE, bad, labels }, sets);
+      return { bad, labels, sets, accepted: accepted / sets };
+    }),
+  );
 }

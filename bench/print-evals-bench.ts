@@ -1,6 +1,6 @@
 import { table } from "../src/text/format.js";
 import { benchCodingPasses, benchCorrectedRates, type CodingLine, type RateLine } from "./coding-pass.js";
-import { benchEnrichedLabels, type EnrichedLine } from "./enriched-labels.js";
+import { benchEnrichedLabels, benchGoodJudge, type EnrichedLine, type JudgeAcceptance } from "./enriched-labels.js";
 import { benchEstimators, type EstimatorLine } from "./eval-estimators.js";
 import { benchEvals, demoTraces, type EvalBenchLine } from "./evals.js";
 import { benchPlantedFaults, type PlantedBench } from "./planted-faults.js";
@@ -8,6 +8,7 @@ import { benchPlantedFaults, type PlantedBench } from "./planted-faults.js";
 /** The standard error of a coverage of 95% is 1.1%. */
 const ESTIMATOR_DRAWS = 400;
 const ENRICHED_SETS = 10;
+const JUDGE_SETS = 400;
 
 const DRAWS_PER_SEED = 20;
 
@@ -25,7 +26,10 @@ const PARTS = {
   speed: (_texts, { traces }) => partOf(benchEvals(traces), evalTable),
   estimators: () => partOf(benchEstimators(ESTIMATOR_DRAWS), estimatorTable),
   planted: async (texts, { seeds }) => partOf(await benchPlantedFaults(texts, seeds), plantedTable),
-  enriched: async (texts, { seeds }) => partOf(await benchEnrichedLabels(texts, ENRICHED_SETS * seeds), enrichedTable),
+  enriched: async (texts, { seeds }) => {
+    const lines = { sets: await benchEnrichedLabels(texts, ENRICHED_SETS * seeds), judge: benchGoodJudge(JUDGE_SETS) };
+    return partOf(lines, ({ sets, judge }) => `${enrichedTable(sets)}\n\n${judgeTable(judge)}`);
+  },
   coding: async (texts, { seeds }) => partOf(await benchCodingPasses(texts, seeds), codingTable),
   rates: async (texts, { seeds }) => partOf(await benchCorrectedRates(texts, DRAWS_PER_SEED * seeds), ratesTable),
 } satisfies Record<
@@ -99,6 +103,16 @@ function enrichedTable(lines: readonly EnrichedLine[]): string {
     ],
     rows,
   );
+}
+
+function judgeTable(lines: readonly JudgeAcceptance[]): string {
+  const rows = lines.map(({ bad, labels, sets, accepted }) => [
+    `${Math.round(bad * 100)}%`,
+    String(labels),
+    String(sets),
+    accepted.toFixed(2),
+  ]);
+  return table(["bad traces", "enriched labels", "label sets", "judge right about 95% accepted"], rows);
 }
 
 function plantedTable({ faults, found, notFound, shuffled, generated, intervals }: PlantedBench): string {
