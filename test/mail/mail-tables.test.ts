@@ -94,6 +94,17 @@ describe("recognizing a CSV file of parsed emails", () => {
     ]);
   });
 
+  it("recognizes lines that end with CR, as Excel for Mac saves them, with LF in cells", async () => {
+    const text =
+      'From,To,Subject,Body\rlea@x.example,tom@x.example,Plums,"Two,\nripe."\rlea@x.example,a@b.example,Figs,One.\r';
+    const { emails, bad } = await read(text);
+    expect(bad).toEqual([]);
+    expect(emails.map(({ subject, body }) => [subject, body])).toEqual([
+      ["Plums", "Two,\nripe."],
+      ["Figs", "One."],
+    ]);
+  });
+
   it("recognizes the file if it has all fields except Message-IDs", async () => {
     const { emails } = await read("From,To,Subject,Body\nlea@x.example,tom@x.example,Plums,Two.\n");
     expect(emails.map(({ messageId, subject }) => [messageId, subject])).toEqual([
@@ -111,6 +122,21 @@ describe("an unusable CSV file", () => {
     const file = join(folder, `${files++}.csv`);
     await writeFile(file, text);
     await expect(openCorpus(file, null)).rejects.toMatchObject({ code: "source_format_unknown" });
+  });
+});
+
+describe("a table without all mail columns", () => {
+  it.each([
+    [
+      "from_email,to_emails,title,content\n",
+      "a column for subject: its columns are from_email, to_emails, title, content",
+    ],
+    ["Von;An;Betreff;Text\n", "a column for from, to, subject: its columns are Von, An, Betreff, Text"],
+    ["Exported;mail\n", "mail columns: its columns are Exported, mail"],
+  ])("leads to an error that names the missing ones (%j)", async (text, lacks) => {
+    const file = join(folder, `${files++}.csv`);
+    await writeFile(file, text);
+    await expect(openCorpus(file, null)).rejects.toThrow(`it is a table without ${lacks}`);
   });
 });
 

@@ -17,6 +17,8 @@ export interface CsvTable {
   /** Byte between two fields. */
   readonly delimiter: number;
   readonly encoding: "utf-8" | "utf-16le" | "utf-16be";
+  /** `cr` in Excel's format "CSV (Macintosh)". */
+  readonly lineEnd: "lf" | "cr";
 }
 
 export type Columns = ReadonlyMap<MailColumn, string>;
@@ -62,7 +64,8 @@ export function readCsv(
   content: AsyncIterable<Buffer>,
   table: CsvTable,
 ): AsyncGenerator<ReadResult | ReadResult[]> {
-  const rows = readRows(file, table.encoding === "utf-8" ? content : transcode(content, table.encoding), table);
+  const text = table.encoding === "utf-8" ? content : transcode(content, table.encoding);
+  const rows = readRows(file, table.lineEnd === "lf" ? text : mapChunks(text, withLineFeeds), table);
   return table.form === "kaggle-csv" ? readMails(rows, file, table) : readParsedMails(rows, file, table);
 }
 
@@ -70,6 +73,14 @@ async function* transcode(content: AsyncIterable<Buffer>, encoding: string): Asy
   const decoder = new TextDecoder(encoding);
   for await (const chunk of content) yield Buffer.from(decoder.decode(chunk, { stream: true }));
   yield Buffer.from(decoder.decode());
+}
+
+async function* mapChunks(chunks: AsyncIterable<Buffer>, change: (chunk: Buffer) => Buffer): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) yield change(chunk);
+}
+
+function withLineFeeds(text: Buffer): Buffer {
+  return Buffer.from(text.toString("latin1").replaceAll("\r", "\n"), "latin1");
 }
 
 /** Excel writes `;` if the decimal separator is a comma, and writes tabs in its format "Unicode text". */
@@ -80,13 +91,12 @@ const DELIMITERS = [",", ";", "\t", "|"].map((text) => text.charCodeAt(0));
  * @param form null to detect the form
  */
 export function findCsvTable(head: Buffer, isWhole: boolean, form: CsvTable["form"] | null): CsvTable | null {
-  const encoding = encodingOf(head);
-  const text = encoding === "utf-8" ? head : Buffer.from(new TextDecoder(encoding).decode(head));
+  const { text, encoding, lineEnd } = textOf(head);
   for (const delimiter of DELIMITERS) {
     const [header, first] = firstRecords(text, isWhole, delimiter);
     const names = header === undefined ? null : namesOf(header);
     if (names === null) return null;
-    const table = { names, delimiter, encoding };
+    const table = { names, delimiter, encoding, lineEnd };
     if (form !== "parsed-csv" && hasRawMail(names, first)) return { ...table, form: "kaggle-csv" };
     if (form !== "kaggle-csv" && isMailTable(findColumns(names))) return { ...table, form: "parsed-csv" };
   }
@@ -95,8 +105,27 @@ export function findCsvTable(head: Buffer, isWhole: boolean, form: CsvTable["for
 
 /** Returns the column names of a file that is not a mail table, for messages. */
 export function csvNames(head: Buffer): readonly string[] {
-  const [header] = firstRecords(head, true, DELIMITERS[0] as number);
-  return (header === undefined ? null : namesOf(header)) ?? [];
+  const { text } = textOf(head);
+  const split = DELIMITERS.map((delimiter) => namesOf(firstRecords(text, true, delimiter)[0] ?? []) ?? []);
+  return split.reduce((most, names) => (names.length > most.length ? names : most));
+}
+
+/** Returns the start of a file as UTF-8 whose lines end with LF. */
+function textOf(head: Buffer): Pick<CsvTable, "encoding" | "lineEnd"> & { readonly text: Buffer } {
+  const encoding = encodingOf(head);
+  const text = encoding === "utf-8" ? head : Buffer.from(new TextDecoder(encoding).decode(head));
+  const end = firstLineEnd(text);
+  const isCr = text[end] === CR && end + 1 < text.length && text[end + 1] !== LF;
+  return isCr ? { text: withLineFeeds(text), encoding, lineEnd: "cr" } : { text, encoding, lineEnd: "lf" };
+}
+
+/** Returns the position of the first line end outside quotes. Excel ends the lines within a cell with LF. */
+function firstLineEnd(text: Buffer): number {
+  let isQuoted = false;
+  return text.findIndex((byte) => {
+    if (byte === QUOTE) isQuoted = !isQuoted;
+    return !isQuoted && (byte === LF || byte === CR);
+  });
 }
 
 function encodingOf(head: Buffer): CsvTable["encoding"] {
@@ -242,10 +271,8 @@ async function* readMails(
  * Alternative sets of required columns. A table without Message-IDs needs more columns, because chat logs also contain
  * senders and texts.
  */
-const REQUIRED: readonly (readonly MailColumn[])[] = [
-  ["messageId", "from", "body"],
-  ["from", "to", "subject", "body"],
-];
+const REQUIRED_WITHOUT_IDS: readonly MailColumn[] = ["from", "to", "subject", "body"];
+const REQUIRED: readonly (readonly MailColumn[])[] = [["messageId", "from", "body"], REQUIRED_WITHOUT_IDS];
 
 /** Maps fields to columns, ignoring case, punctuation and order. */
 export function findColumns(names: readonly string[]): Columns {
@@ -259,6 +286,12 @@ export function findColumns(names: readonly string[]): Columns {
 
 export function isMailTable(columns: Columns): boolean {
   return REQUIRED.some((set) => set.every((column) => columns.has(column)));
+}
+
+/** Returns the columns that a table without Message-IDs lacks to be a mail table. */
+export function missingColumns(names: readonly string[]): readonly MailColumn[] {
+  const found = findColumns(names);
+  return REQUIRED_WITHOUT_IDS.filter((column) => !found.has(column));
 }
 
 /**

@@ -1,6 +1,6 @@
 // Recognizes the kind of a file from its first bytes, and explains why a file is not mail.
 import { NO_HEADER, type RawMail, readMailFields } from "../../mime/email-fields.js";
-import { type CsvTable, csvNames, findCsvTable } from "./csv.js";
+import { type CsvTable, csvNames, findCsvTable, missingColumns } from "./csv.js";
 import { isGzip } from "./gunzip.js";
 import { hasSeparator, isMboxStart } from "./mbox.js";
 
@@ -154,7 +154,10 @@ function reasonOf(head: Buffer, name: string, reason: string): string {
   if (/^(?:\[\s*)?\{\s*"/.test(start)) return "it is JSON, not mail: convert it to CSV, Parquet or .eml";
   if (!/\.(?:csv|tsv)$/i.test(name)) return reason;
   const names = csvNames(head);
-  return names.length < 2 ? reason : `it is a table without mail columns: its columns are ${names.join(", ")}`;
+  if (names.length < 2) return reason;
+  const missing = missingColumns(names);
+  const lacks = missing.length < missingColumns([]).length ? `a column for ${missing.join(", ")}` : "mail columns";
+  return `it is a table without ${lacks}: its columns are ${names.join(", ")}`;
 }
 
 /** Names of files that mail programs and servers store next to mail. */
