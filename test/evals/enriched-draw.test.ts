@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { drawInOrder, drawWeights } from "../../src/evals/labeling/enriched-draw.js";
+import type { EvalDraft } from "../../src/evals/definition.js";
+import { drawEnriched, drawInOrder, drawWeights } from "../../src/evals/labeling/enriched-draw.js";
+import { activateEval, saveDraft } from "../../src/evals/store.js";
+import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
+import { openEmpty } from "../runs/demo-setup.js";
+import { finished, saveRun } from "../traces/saved-runs.js";
 
 const QUIET = { doubt: 0, failsActive: false, failed: [], words: 10, amounts: {} };
 
@@ -42,6 +47,28 @@ describe("drawWeights", () => {
   it("ignores a template that every trace fails", () => {
     const signals = Array.from({ length: 5 }, (_, i) => ({ ...QUIET, traceId: `t${i}`, failed: ["every"] }));
     expect([...drawWeights(signals).values()]).toEqual([1, 1, 1, 1, 1]);
+  });
+});
+
+describe("drawEnriched", () => {
+  it("draws a trace more often if an active eval fails it, or another eval failed it when it was saved", async () => {
+    const { db } = openEmpty();
+    saveRun(db, "run_a");
+    const save = openRowWriter(db);
+    const changes = { t1: {}, t2: { answer: "Perhaps 5" }, t3: { scores: { "eval:old": { value: 0 } } } };
+    for (const [i, [id, change]] of Object.entries(changes).entries()) {
+      const { trace, result } = finished("run_a", i + 1, 1, id);
+      save(toResultRow({ ...trace, answer: "About 5", ...change }, result, "finished"));
+    }
+    const sure = { name: "sure", kind: "assertions", answer: { all: [{ lacks: "Perhaps" }] } };
+    const origin = { by: "person", seed: null, labels: null };
+    const draft = { reference: false, criterion: "It is sure.", origin, ...sure } as EvalDraft;
+    activateEval(db, saveDraft(db, draft, "2026-01-01T00:00:00.000Z").stored, null);
+    for (let seed = 1; seed <= 10; seed++) {
+      const [first] = await drawEnriched(db, ["t1", "t2", "t3"], { score: null, seed: String(seed) });
+      expect(first?.probability).toBeCloseTo(first?.traceId === "t1" ? 1 / 9 : 4 / 9, 12);
+    }
+    db.close();
   });
 });
 
