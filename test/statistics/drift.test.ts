@@ -63,13 +63,6 @@ describe("the evidence of a changed judge", () => {
   });
 });
 
-it("finds no change and counts no anchor before the first watch", () => {
-  expect(attributeDrift({ repeats: null, reference: REFERENCE }, [])).toMatchObject({
-    changed: "none",
-    judge: { anchors: { successes: 0, n: 0 }, before: { successes: 0 } },
-  });
-});
-
 describe("a moved pass rate", () => {
   const repeats = Array.from({ length: 4 }, () => same(30));
   const driftAfter = (rejudged: WatchCounts["rejudged"], successes = 50, anchors = same(30)) =>
