@@ -77,6 +77,7 @@ describe("the pages by keyboard alone", { ...needs("browser"), timeout: 120_000 
     const dialog = page.locator("dialog.task");
     const heading = dialog.getByRole("heading", { level: 2 });
     const answer = dialog.locator(".answers .text").first();
+    const expectAnswer = (run: string) => expect.poll(() => answer.textContent()).toBe(`twenty dollars, says ${run}`);
 
     // The list of runs.
     const run = page.getByRole("link", { name: "newer", exact: true });
@@ -95,7 +96,7 @@ describe("the pages by keyboard alone", { ...needs("browser"), timeout: 120_000 
 
     // The wrong answer.
     await expectFocus(heading);
-    expect(await answer.textContent()).toBe("twenty dollars, says newer");
+    await expectAnswer("newer");
     await keyboard.press("j");
     await dialog.getByText("2 of 3").waitFor();
     await keyboard.press("k");
@@ -133,13 +134,12 @@ describe("the pages by keyboard alone", { ...needs("browser"), timeout: 120_000 
     await keyboard.press("]");
     await page.waitForURL(/run_older\/2\/1/);
     await expectFocus(heading);
-    expect(await answer.textContent()).toBe("twenty dollars, says older");
-    await newer?.waitFor();
-    expect([await newer?.isEnabled(), await older?.isEnabled()]).toEqual([true, false]);
+    await expectAnswer("older");
+    const areEnabled = async () => [await newer?.isEnabled(), await older?.isEnabled()];
+    await expect.poll(areEnabled).toEqual([true, false]);
     await keyboard.press("[");
     await page.waitForURL(/run_newer\/2\/1/);
-    await older?.waitFor();
-    expect([await newer?.isEnabled(), await older?.isEnabled()]).toEqual([false, true]);
+    await expect.poll(areEnabled).toEqual([false, true]);
 
     // The playground. The new answer stands next to the recorded one.
     provider.push({
