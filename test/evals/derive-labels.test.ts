@@ -20,6 +20,10 @@ describe("labelByScore", () => {
     expect(labelByScore(scored(value), "semanticScore")?.label).toBe(label),
   );
 
+  it("notes the score, rounded to three decimals", () => {
+    expect(labelByScore(scored(0.81249), "semanticScore")?.note).toBe("semanticScore 0.812");
+  });
+
   it("labels a failed task bad, and returns null if there is no value", () => {
     expect(labelByScore(scored(null, { ending: "timeout" }), "semanticScore")).toEqual({
       label: "bad",

@@ -54,6 +54,19 @@ describe("a hostile trace in a prompt", () => {
   });
 });
 
+it("measureDraft counts only traces that the draft scored, and the errors of the others", () => {
+  const outcome = { score: 1, reason: "", error: null, ms: 0, costUsd: 0 };
+  const training = [example("good"), example("bad"), example("bad"), example("good")];
+  const outcomes = [outcome, { ...outcome, score: 0 }, { ...outcome, score: null, error: "boom" }, null];
+  expect(measureDraft(training, outcomes)).toMatchObject({
+    agreed: 2,
+    labeled: 2,
+    failedOn: 1,
+    errors: ["boom"],
+    contradictions: [],
+  });
+});
+
 it("traceDigest never exceeds its maximum length", () => {
   const calls = Array.from({ length: 300 }, () => called("email_search", { emails: ["x".repeat(10_000)] }));
   const long = { ...trace({ answer: "y".repeat(90_000), toolCalls: calls, sources: ["z".repeat(9_000)] }), scores: {} };
