@@ -63,7 +63,7 @@ export class MailboxState {
     for (const email of sent) this.sent.set(email.message_id, email);
   }
 
-  /** Whether searches and reads must show anything that is not in the imported mail. */
+  /** Whether the mailbox is as it was imported, so that searches and reads need no changes. */
   get isUntouched(): boolean {
     return this.marked.size === 0 && this.drafts.size === 0 && this.sent.size === 0 && this.planted === null;
   }

@@ -55,6 +55,17 @@ describe("MailboxState", () => {
     );
   });
 
+  it("is untouched until one email is marked, drafted or sent", () => {
+    expect(opened().isUntouched).toBe(true);
+    const [marked, drafted, sent] = [opened(), opened(), opened()];
+    marked.mark("<1@x>", { flagged: true });
+    const { message_id: id } = drafted.draft(email("ann@x.example"));
+    sent.send(sent.draft(email("ann@x.example")).message_id);
+    expect([marked, drafted, sent].map((state) => state.isUntouched)).toEqual([false, false, false]);
+    drafted.discard(id);
+    expect(drafted.isUntouched).toBe(true);
+  });
+
   it("shows no difference after actions that cancel each other", () => {
     const state = opened();
     state.label("<1@x>", { add: ["Budget"], remove: [] });
