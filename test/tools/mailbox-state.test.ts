@@ -55,7 +55,7 @@ describe("MailboxState", () => {
     );
   });
 
-  it("is untouched until one email is marked, drafted or sent", () => {
+  it("counts as untouched until an email is marked, drafted or sent", () => {
     expect(opened().isUntouched).toBe(true);
     const [marked, drafted, sent] = [opened(), opened(), opened()];
     marked.mark("<1@x>", { flagged: true });
