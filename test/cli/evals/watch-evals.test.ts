@@ -213,8 +213,9 @@ describe("evals watch of rules whose agent changes", () => {
     expect(before[0].passRate.value).toBe(0);
     expect(before[0].otherAgents.label.count).toBe(20);
     expect(Math.abs(before[0].corrected.value - truth)).toBeGreaterThan(0.5);
-    const random = answers.toSorted((a, b) => (a.traceId < b.traceId ? -1 : 1)).slice(0, 20);
-    await label("second.jsonl", random, (answer) => answer.startsWith(SHORT_ANSWER), "random");
+    // Of the three bad answers, these contain one, as most random draws do.
+    const sample = answers.filter((_, i) => i % 3 === 0).slice(0, 20);
+    await label("second.jsonl", sample, (answer) => answer.startsWith(SHORT_ANSWER), "random");
     const { evals: after } = await json(`evals run brief ${second}`);
     expect(after[0]).toMatchObject({ labelsOfRun: 20, otherAgents: null });
     expect(Math.abs(after[0].corrected.value - truth)).toBeLessThan(0.1);
