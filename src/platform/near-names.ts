@@ -1,4 +1,4 @@
-// The known names that a mistyped name probably meant.
+// Suggests known names for a mistyped one.
 import { distance } from "fastest-levenshtein";
 
 /** Maximum number of wrong letters: a third of the word, and at least one. */
@@ -16,7 +16,7 @@ export function nearestNames(mistyped: string, names: Iterable<string>): string[
     .map(({ name }) => name);
 }
 
-/** Returns a name without the case and separators in which `isOkNow`, `is-ok-now` and `is_ok_now` differ. */
+/** Returns a name in lower case without separators: `isOkNow`, `is-ok-now` and `is_ok_now` are the same name. */
 function spelled(name: string): string {
   return name.toLowerCase().replace(/(?<=[^-_.\s])[-_.\s]+/g, "");
 }

@@ -1,4 +1,4 @@
-// The result of running evals on traces as terminal text: passed, failed, rates and what they are estimated from.
+// Terminal text for the results of running evals on traces: counts, rates, and the labels behind the corrected rates.
 import { type EvalDefinition, scoreNameOf, type Validation } from "../../evals/definition.js";
 import { wrongLabelsText } from "../../evals/label-error-correction.js";
 import { commandLine } from "../../platform/command-line.js";

@@ -1,4 +1,4 @@
-// What an error suggests if a server does not recognize the model, the path or the tools.
+// Suggestions in errors about an unknown model, an unknown path or rejected tools.
 import { type Completion, type Model, ModelError } from "../model.js";
 import { type ModelName, successorOf } from "../model-names.js";
 

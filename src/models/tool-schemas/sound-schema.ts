@@ -86,8 +86,8 @@ function propertiesOf(properties: JsonSchema): JsonSchema {
 
 /**
  * Repairs a schema for providers: also removes the draft's name and references to nothing, and gives each array one
- * schema for its items. OpenAI rejects arrays without one, even tuples, and JSON Schema 2020-12, which Anthropic
- * requires, has no lists in `items`.
+ * schema for its items. OpenAI rejects arrays without one, even tuples. Anthropic requires JSON Schema 2020-12, where
+ * `items` cannot be a list.
  */
 export function acceptableSchema(schema: JsonSchema): JsonSchema {
   const sound = soundSchema(schema);
@@ -101,7 +101,7 @@ export function acceptableSchema(schema: JsonSchema): JsonSchema {
   }) as JsonSchema;
 }
 
-/** Returns a schema that accepts what any of some schemas accepts, or everything if there are none. */
+/** Returns a schema that accepts what any of the given schemas accepts. An empty list accepts everything. */
 function anyOf(schemas: readonly JsonValue[]): JsonSchema {
   const options = schemas.filter(isJsonObject);
   return options.length > 1 ? { anyOf: options } : (options[0] ?? {});

@@ -138,7 +138,7 @@ const QUALIFIED_AFTER = new RegExp(
   "i",
 );
 
-const isAmount = (value: string) => new RegExp(`^${CURRENCY}|(?:€|${CODES}|dollars|euros)$`, "i").test(value);
+const AMOUNT = new RegExp(`^${CURRENCY}|(?:€|${CODES}|dollars|euros)$`, "i");
 
 /** Whether a value is not a part of a longer value, such as a number with more groups of digits. */
 function isWhole(text: string, start: number, end: number): boolean {
@@ -149,7 +149,7 @@ function isWhole(text: string, start: number, end: number): boolean {
   if (RANGE_BEFORE.test(before) || (/[\dm.]$/.test(value) && RANGE_AFTER.test(after))) return false;
   if (/^\d{3}(?!\d)/.test(value) && /\d\s$/.test(before)) return false;
   if (/\d$/.test(value) && /^[ \u00a0\u202f]\d{3}(?!\d)/.test(after)) return false;
-  if (isAmount(value)) {
+  if (AMOUNT.test(value)) {
     if (QUALIFIED_BEFORE.test(before) || QUALIFIED_AFTER.test(after)) return false;
     if (/\D$/.test(value) && /^\s?\d/.test(after)) return false;
   }

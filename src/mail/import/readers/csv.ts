@@ -65,7 +65,7 @@ export function readCsv(
   table: CsvTable,
 ): AsyncGenerator<ReadResult | ReadResult[]> {
   const text = table.encoding === "utf-8" ? content : transcode(content, table.encoding);
-  const rows = readRows(file, table.lineEnd === "lf" ? text : mapChunks(text, withLineFeeds), table);
+  const rows = readRows(file, table.lineEnd === "lf" ? text : endLinesWithLf(text), table);
   return table.form === "kaggle-csv" ? readMails(rows, file, table) : readParsedMails(rows, file, table);
 }
 
@@ -75,8 +75,8 @@ async function* transcode(content: AsyncIterable<Buffer>, encoding: string): Asy
   yield Buffer.from(decoder.decode());
 }
 
-async function* mapChunks(chunks: AsyncIterable<Buffer>, change: (chunk: Buffer) => Buffer): AsyncGenerator<Buffer> {
-  for await (const chunk of chunks) yield change(chunk);
+async function* endLinesWithLf(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of content) yield withLineFeeds(chunk);
 }
 
 function withLineFeeds(text: Buffer): Buffer {
@@ -288,7 +288,7 @@ export function isMailTable(columns: Columns): boolean {
   return REQUIRED.some((set) => set.every((column) => columns.has(column)));
 }
 
-/** Returns the columns that a table without Message-IDs lacks to be a mail table. */
+/** Returns the missing columns of a mail table without Message-IDs. */
 export function missingColumns(names: readonly string[]): readonly MailColumn[] {
   const found = findColumns(names);
   return REQUIRED_WITHOUT_IDS.filter((column) => !found.has(column));

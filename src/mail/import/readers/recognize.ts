@@ -156,8 +156,8 @@ function reasonOf(head: Buffer, name: string, reason: string): string {
   const names = csvNames(head);
   if (names.length < 2) return reason;
   const missing = missingColumns(names);
-  const lacks = missing.length < missingColumns([]).length ? `a column for ${missing.join(", ")}` : "mail columns";
-  return `it is a table without ${lacks}: its columns are ${names.join(", ")}`;
+  const absent = missing.length < missingColumns([]).length ? `a column for ${missing.join(", ")}` : "mail columns";
+  return `it is a table without ${absent}: its columns are ${names.join(", ")}`;
 }
 
 /** Names of files that mail programs and servers store next to mail. */
