@@ -80,7 +80,8 @@ export function connectToCopy(path: string, unreadable: unknown): Db {
       read += more;
     }
     bytes.fill(1, 18, 20);
-    return new Database(bytes, { readonly: true });
+    // SQLite names a database in memory ":memory:". Messages and threads need the file, and `name` cannot be redefined.
+    return Object.create(new Database(bytes, { readonly: true }), { name: { value: path } }) as Db;
   } finally {
     closeSync(file);
   }

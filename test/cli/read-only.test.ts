@@ -2,21 +2,23 @@ import { copyFileSync, mkdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import { needs } from "../machine-requirements.js";
-import { BIN, boxLines, MAIL, MARCUS, startProgram, workFolder } from "./art-e.js";
+import { addressOf, BIN, boxLines, MAIL, MARCUS, type Started, startProgram, workFolder } from "./art-e.js";
 
 const choice = await chooseSandbox();
 const hasBubblewrap = choice.ok && choice.sandbox.kind === "bubblewrap";
 const { path } = workFolder({ demo: "answered" });
 
 /** Runs art-e with a read-only database folder, as on a disk that is mounted read-only. */
-function inReadOnlyFolder(words: readonly string[]) {
+function startInReadOnlyFolder(words: readonly string[]): Started {
   const folder = path("shelf");
   mkdirSync(folder, { recursive: true });
   copyFileSync(path("art-e.db"), path("shelf/art-e.db"));
-  const mounts = ["--dev-bind", "/", "/", "--ro-bind", folder, folder];
+  const mounts = ["--die-with-parent", "--dev-bind", "/", "/", "--ro-bind", folder, folder];
   const program = [process.execPath, BIN, ...words, "--db", path("shelf/art-e.db")];
-  return startProgram(path(""), "bwrap", [...mounts, ...program], {}).ended;
+  return startProgram(path(""), "bwrap", [...mounts, ...program], {});
 }
+
+const inReadOnlyFolder = (words: readonly string[]) => startInReadOnlyFolder(words).ended;
 
 describe("a read-only database", needs("sandbox", hasBubblewrap), () => {
   it.each([
@@ -39,6 +41,21 @@ describe("a read-only database", needs("sandbox", hasBubblewrap), () => {
       code: 0,
       index: "ok: not checked, because the file is not writable",
     });
+  });
+
+  it("has its path in errors", async () => {
+    const { stderr } = await inReadOnlyFolder(["runs", "show", "nope"]);
+    expect(stderr).toContain(`Unknown run "nope" in ${path("shelf/art-e.db")}.`);
+  });
+
+  it("lists its runs and traces over HTTP", async () => {
+    const server = startInReadOnlyFolder(["serve", "--port", "0"]);
+    const url = await addressOf(server);
+    const [runs, traces] = await Promise.all(["runs", "traces"].map((list) => fetch(`${url}/api/${list}`)));
+    expect(await runs?.json()).toMatchObject({ runs: [{ agent_id: "baseline" }] });
+    expect(traces?.status).toBe(200);
+    server.child.kill();
+    await server.ended;
   });
 
   it("stays unchanged, and the error gives the next step", async () => {
