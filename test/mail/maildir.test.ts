@@ -2,6 +2,7 @@ import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openCorpus } from "../../src/mail/import/corpus-formats.js";
+import { needs } from "../machine-requirements.js";
 import { readAll, temporaryFolder } from "./corpus-fixtures.js";
 
 const base = await temporaryFolder();
@@ -66,6 +67,45 @@ describe("an unreadable email", () => {
     const { emails, bad } = await withoutRights(async () => readAll(await openFolder(root)));
     expect(emails).toHaveLength(1);
     expect(bad).toHaveLength(1);
+  });
+});
+
+describe("an unreadable folder", () => {
+  it.each(["o", "o/inbox", "p/tmp"])("counts as bad, and the import reads the others, if it is %s", async (path) => {
+    const root = await folderWith("o/inbox/1.", "p/cur/1.", "p/new/2.", "p/tmp/3.");
+    await chmod(join(root, path), 0);
+    const { emails, bad } = await withoutRights(async () => readAll(await openFolder(root)));
+    const isMaildir = path === "p/tmp";
+    expect(emails).toHaveLength(isMaildir ? 3 : 2);
+    const folder = join(root, path);
+    const reason = `${folder} cannot be read: permission denied`;
+    expect(bad).toContainEqual({ where: folder, reason, ...(isMaildir && { isSideFile: true }) });
+  });
+
+  it("causes an error with the reason if there is nothing else", async () => {
+    const root = await folderWith("o/inbox/1.");
+    await chmod(join(root, "o"), 0);
+    await expect(withoutRights(() => openCorpus(root, null))).rejects.toThrow(
+      `none of its 1 files contains mail (1: ${join(root, "o")} cannot be read: permission denied)`,
+    );
+  });
+});
+
+describe("a name that is not UTF-8", needs("linux"), () => {
+  /** Creates a file at a path in which `?` stands for a byte of latin1. */
+  async function addEmail(root: string, path: string): Promise<void> {
+    const bytes = (text: string) => Buffer.from(join(root, text).replace("?", "\xfc"), "latin1");
+    await mkdir(bytes(dirname(path)), { recursive: true });
+    await writeFile(bytes(path), "Message-ID: <1@x>\nSubject: x\n\nBody\n");
+  }
+
+  it.each(["Entw?rfe/1.", "o/gr?n.eml"])("counts as bad, and the import reads the others, for %s", async (path) => {
+    const root = await folderWith("o/inbox/1.", "p/inbox/2.");
+    await addEmail(root, path);
+    const { emails, bad } = await readAll(await openFolder(root));
+    expect(emails).toHaveLength(2);
+    const where = join(root, path.replace("?", "\ufffd").replace(/\/1\.$/, ""));
+    expect(bad).toEqual([{ where, reason: `${where} cannot be read: its name is not UTF-8` }]);
   });
 });
 

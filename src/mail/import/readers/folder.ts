@@ -2,6 +2,7 @@
 import { type Dirent, readFileSync, realpathSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, join, sep } from "node:path";
+import { UserError } from "../../../platform/errors.js";
 import { reservedInodes } from "../../../platform/reserved-files.js";
 import type { BadEmail } from "../../email.js";
 import type { ReadItems } from "./batch-mails.js";
@@ -89,11 +90,9 @@ async function* walk(
   path: string,
   layout: MailboxLayout,
 ): AsyncGenerator<FolderFile | { readonly bad: BadEmail }> {
-  let entries: Dirent[];
-  try {
-    entries = await readdir(folder, { withFileTypes: true });
-  } catch (error) {
-    yield { bad: { where: folder, reason: unreadable(folder, error).message } };
+  const entries = await list(folder);
+  if (entries instanceof UserError) {
+    yield { bad: { where: folder, reason: entries.message } };
     return;
   }
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -130,7 +129,9 @@ async function* walk(
 }
 
 async function* refuseAll(folder: string, reason: string): AsyncGenerator<{ readonly bad: BadEmail }> {
-  for (const entry of await list(folder)) yield { bad: { where: join(folder, entry.name), reason, isSideFile: true } };
+  const entries = await list(folder);
+  if (entries instanceof UserError) yield { bad: { where: folder, reason: entries.message, isSideFile: true } };
+  else for (const { name } of entries) yield { bad: { where: join(folder, name), reason, isSideFile: true } };
 }
 
 /** Returns whether a link leads out of the folder to a table or an mbox. Dataset caches consist of such links. */
@@ -150,15 +151,20 @@ export async function recognizeFile(path: string): Promise<FileKind> {
   return recognize(head, head.length < HEAD_BYTES, basename(path), isInMaildir(path));
 }
 
-/** Returns null if a file in a folder might contain mail, otherwise the number of files per reason why they do not. */
+/**
+ * Returns null if a file in a folder might contain mail, otherwise the number of files per reason why they do not. A
+ * link or an unreadable folder counts as a file.
+ */
 export async function whyNoMailIn(folder: string): Promise<ReadonlyMap<string, number> | null> {
   const reasons = new Map<string, number>();
+  const add = (reason: string) => reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   for await (const entry of walk(folder, folder, "", new MailboxLayout([]))) {
-    if ("bad" in entry) continue;
-    const kind = await recognizeFile(entry.file).catch(() => null);
-    if (kind !== null && kind.kind !== "unknown") return null;
-    const reason = kind?.reason ?? "it cannot be read";
-    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    if ("bad" in entry) add(entry.bad.reason);
+    else {
+      const kind = await recognizeFile(entry.file).catch(() => null);
+      if (kind !== null && kind.kind !== "unknown") return null;
+      add(kind?.reason ?? "it cannot be read");
+    }
   }
   return reasons;
 }
@@ -169,12 +175,15 @@ export async function whyNoMailIn(folder: string): Promise<ReadonlyMap<string, n
  */
 async function isOneOwner(folder: string, name: string): Promise<boolean> {
   const entries = await list(folder);
+  if (entries instanceof UserError) throw entries;
   if (name === "maildir" || hasFolder(entries, "maildir")) return false;
   if (isMaildirFolder(entries)) return true;
   let withFiles = 0;
   let withFoldersOnly = 0;
   for (const entry of entries.filter((e) => e.isDirectory())) {
     const inside = await list(join(folder, entry.name));
+    // The walk reports it.
+    if (inside instanceof UserError) continue;
     if (inside.some((e) => e.isFile()) && !isMaildirFolder(inside)) withFiles++;
     else if (inside.some((e) => e.isDirectory())) withFoldersOnly++;
   }
@@ -190,10 +199,11 @@ function hasFolder(entries: readonly Dirent[], name: string): boolean {
   return entries.some((entry) => entry.isDirectory() && entry.name === name);
 }
 
-async function list(folder: string): Promise<Dirent[]> {
+/** Returns the entries of a folder, or the error if it is unreadable. */
+async function list(folder: string): Promise<Dirent[] | UserError> {
   try {
     return await readdir(folder, { withFileTypes: true });
   } catch (error) {
-    throw unreadable(folder, error);
+    return unreadable(folder, error);
   }
 }

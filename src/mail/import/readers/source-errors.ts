@@ -1,5 +1,5 @@
 // Errors of damaged sources, with the position up to which they were read.
-import { messageOf, UserError } from "../../../platform/errors.js";
+import { messageOf, reasonOf, UserError } from "../../../platform/errors.js";
 
 /** A truncated or damaged source. Inside a folder or an archive, it is skipped, with `problem` as the reason. */
 export class BrokenSource extends UserError {
@@ -35,13 +35,18 @@ export class DamagedData extends Error {
 /** Returns the error for a file or folder that the system cannot read. */
 export function unreadable(path: string, cause: unknown): UserError {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  // Node replaces what is not UTF-8 in a name, which then leads nowhere.
+  if (code === "ENOENT" && path.includes("\ufffd")) {
+    const message = `${path} cannot be read: its name is not UTF-8`;
+    return new UserError("source_unreadable", message, "Rename it, for example with convmv.", undefined, { cause });
+  }
   if (code === "ENOENT" || code === "ENOTDIR") {
     const hint = "Check the path of the mail to import.";
     return new UserError("source_missing", `${path} does not exist`, hint, undefined, { cause });
   }
   return new UserError(
     "source_unreadable",
-    `${path} cannot be read: ${messageOf(cause)}`,
+    `${path} cannot be read: ${reasonOf(cause)}`,
     "Check that you have permission to read it.",
     undefined,
     { cause },
