@@ -17,7 +17,7 @@ export interface OpenedConfig {
 /**
  * Returns the database specified in the config file, which is the `--config` file or otherwise art-e.yaml in the
  * working directory. Returns null if the file does not specify a database, or if a flag or a variable does. The file is
- * parsed only if it contains a database key, because every command calls this function.
+ * parsed only if the word database is outside its comment lines, because every command calls this function.
  */
 export async function configuredDatabase(
   { db, config }: Readonly<Record<string, unknown>>,
@@ -27,7 +27,7 @@ export async function configuredDatabase(
   const path = typeof config === "string" ? config : CONFIG_NAME;
   if (path === "off" || !existsSync(path)) return null;
   const text = readText(path, path === CONFIG_NAME ? CONFIG_NAME : "--config");
-  if (!/^["']?database["']?\s*:/m.test(text)) return null;
+  if (!/^(?!\s*#).*\bdatabase\b/m.test(text)) return null;
   const { parseConfig } = await import("./config-schema.js");
   return parseConfig(text, path).database;
 }

@@ -268,6 +268,14 @@ runs:
       }
     });
 
+    it.each(["{database: mail.db}", '{\n  "database": "mail.db"\n}', "  database: mail.db", "? database\n: mail.db"])(
+      "use its database if the file says %j",
+      async (text) => {
+        write("art-e.yaml", `${text}\n`);
+        expect((await artE("stats --corpus")).stderr).toContain("Cannot open the database mail.db");
+      },
+    );
+
     it("use its judge and scorers in score", async () => {
       write("art-e.yaml", "judge: replay/nowhere.jsonl\nrun: {scorers: [tokenF1], limit: 3}\n");
       const judged = await artE("score");
