@@ -93,6 +93,28 @@ describe("an Inspect log", () => {
     expect(trace.scores).toEqual({ correct: { value: 1 } });
   });
 
+  it("yields the scores that Inspect converts to numbers", async () => {
+    const scores = { a: "yes", b: "False", c: "0.75", d: true, e: "P", f: "good", g: "", h: [1] };
+    const written = Object.fromEntries(Object.entries(scores).map(([name, value]) => [name, { value }]));
+    const values = Object.entries((await read({ scores: written })).scores).map(([name, { value }]) => [name, value]);
+    expect(values).toEqual(Object.entries({ a: 1, b: 0, c: 0.75, d: 1, e: 0.5 }));
+  });
+
+  it("yields the calls that its cache answered as cached", async () => {
+    const events = [
+      { ...MODEL_EVENT, cache: "write" },
+      { ...MODEL_EVENT, cache: "read" },
+    ];
+    expect((await read({ events })).turns).toMatchObject([{ cached: false }, { cached: true }]);
+  });
+
+  it("omits the calls of scorers in logs with steps", async () => {
+    const step = (action: string, type: string) => ({ event: "step", action, type, name: "x" });
+    const scorer = [step("begin", "scorer"), MODEL_EVENT, step("end", "scorer")];
+    const trace = await read({ events: [step("begin", "solver"), MODEL_EVENT, step("end", "solver"), ...scorer] });
+    expect(trace.turns).toMatchObject([TURN]);
+  });
+
   it("yields the reasoning of replies, and the summary of redacted reasoning", async () => {
     const reply = (part: object) => ({
       role: "assistant",

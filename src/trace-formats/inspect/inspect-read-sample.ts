@@ -90,6 +90,8 @@ const eventSchema = z.looseObject({
   completed: text,
   working_time: number,
   pending: z.boolean().nullish().catch(null),
+  cache: text,
+  action: text,
   span_id: text,
   id: text,
   parent_id: text,
@@ -299,12 +301,23 @@ export class TaskNumbers {
 }
 
 /**
- * Inspect's numeric values for correct, partially correct, incorrect and no answer
- * (https://inspect.aisi.org.uk/scorers.html).
+ * Inspect's numeric values for correct, partially correct, incorrect and no answer, and for words
+ * (`value_to_float`, https://inspect.aisi.org.uk/scorers.html).
  */
-const LETTERS: Readonly<Record<string, number>> = { C: 1, P: 0.5, I: 0, N: 0 };
+const LETTERS: ReadonlyMap<string, number> = new Map([
+  ["C", 1],
+  ["P", 0.5],
+  ["I", 0],
+  ["N", 0],
+]);
+const WORDS: ReadonlyMap<string, number> = new Map([
+  ["yes", 1],
+  ["true", 1],
+  ["no", 0],
+  ["false", 0],
+]);
 
-/** Converts scores that are numbers, letters or booleans. Other scores, such as lists, are left out and counted. */
+/** Converts scores like Inspect. Scores without a number, such as lists, are left out and counted. */
 export function toScores(scores: Sample["scores"], lacking: NamedCounts): Trace["scores"] {
   const numbers = Object.entries(scores ?? {}).flatMap(([name, { value, explanation }]) => {
     const number = numberOf(value);
@@ -318,9 +331,10 @@ export function toScores(scores: Sample["scores"], lacking: NamedCounts): Trace[
 }
 
 function numberOf(value: unknown): number | null {
-  if (typeof value === "boolean") return Number(value);
-  if (typeof value === "number") return Number.isFinite(value) ? value : null;
-  return typeof value === "string" && Object.hasOwn(LETTERS, value) ? (LETTERS[value] ?? null) : null;
+  const isText = typeof value === "string" && value.trim() !== "";
+  if (!isText && !["boolean", "number"].includes(typeof value)) return null;
+  const number = isText ? (LETTERS.get(value) ?? WORDS.get(value.toLowerCase()) ?? Number(value)) : Number(value);
+  return Number.isFinite(number) ? number : null;
 }
 
 /** Converts Inspect's messages into art-e's. */
@@ -368,11 +382,14 @@ export function withAttachments(value: unknown, attachments: Readonly<Record<str
 function agentEvents(events: readonly LogEvent[]): AgentEvents {
   const scorers = new Set<string>();
   const own: LogEvent[] = [];
+  // Logs from before May 2025 have steps instead of spans.
+  let scorerSteps = 0;
   for (const event of events) {
     const { event: kind, id, parent_id, type, span_id } = event;
     const isBegin = kind === "span_begin" && id != null;
     if (isBegin && (type === "scorer" || type === "scorers" || scorers.has(parent_id ?? ""))) scorers.add(id);
-    if (event.pending !== true && !scorers.has(span_id ?? "")) own.push(event);
+    if (kind === "step" && type === "scorer") scorerSteps += event.action === "begin" ? 1 : -1;
+    if (event.pending !== true && scorerSteps === 0 && !scorers.has(span_id ?? "")) own.push(event);
   }
   return { models: own.filter(({ event }) => event === "model"), tools: own.filter(({ event }) => event === "tool") };
 }
@@ -386,7 +403,7 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
 ]);
 
 /** `after` is the ISO 8601 time that is used for an event without a time. */
-function toTurn({ timestamp, completed, working_time, output }: LogEvent, after: string): Turn {
+function toTurn({ timestamp, completed, working_time, output, cache }: LogEvent, after: string): Turn {
   const startedAt = isoTime(timestamp) ?? after;
   const raw = output?.choices?.[0]?.stop_reason ?? "unknown";
   return {
@@ -398,7 +415,7 @@ function toTurn({ timestamp, completed, working_time, output }: LogEvent, after:
     usage: toUsage(output?.usage),
     costUsd: output?.usage?.total_cost ?? null,
     retries: [],
-    cached: false,
+    cached: cache === "read",
   };
 }
 
