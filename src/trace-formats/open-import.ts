@@ -46,6 +46,7 @@ const FOREIGN = [
   { tool: "Langfuse", has: /^(?:observations|parentObservationId|startTime|projectId)$/ },
   { tool: "LangSmith", has: /^(?:run_type|child_run_ids|dotted_order)$/ },
   { tool: "the OpenAI Agents SDK", has: /^workflow_name$/ },
+  { tool: "Phoenix", has: /^span_kind$/ },
 ] as const;
 
 /** Lists that several tools export. The properties of their first item show the tool. */

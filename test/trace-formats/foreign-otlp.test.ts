@@ -272,10 +272,100 @@ describe("an OpenInference trace", () => {
   it.each([
     ["that have ids", { "tool_call.id": "c1", "input.value": '{"query":"annex"}' }],
     ["that have no ids", { "tool.parameters": '{"query":"annex"}' }],
+    ["whose span has neither arguments nor result", { "tool_call.id": "c1", "output.value": "" }],
+    [
+      "of LangChain",
+      {
+        "input.value": "{'query': 'annex'}",
+        "output.value":
+          '{"content":"{\\"total\\":1}","type":"tool","name":"search","tool_call_id":"c1","status":"success"}',
+      },
+    ],
+    [
+      "of LlamaIndex, with their schema",
+      {
+        "tool.parameters": '{"type":"object","properties":{"query":{"type":"string"}}}',
+        "input.value": '{"kwargs":{"query":"annex"}}',
+      },
+    ],
+    [
+      "of OpenLLMetry",
+      {
+        "gen_ai.tool.call.arguments": '{"input_str":"{}","inputs":{"query":"annex"},"tags":[]}',
+        "gen_ai.tool.call.result": '{"output":{"kwargs":{"content":"1"}},"kwargs":{}}',
+      },
+    ],
   ])("yields its messages, calls %s, results, tokens, model and reasoning", async (_, attributes) => {
     const { trace, tools } = await read(...openInference(attributes));
     expect(trace).toMatchObject({ ...EXPECTED, sessionId: "s1", agentId: "agent" });
     expect(tools).toEqual([TOOL]);
+  });
+
+  it("yields the schema as arguments only if nothing else has them", async () => {
+    const [root, call] = openInference({}) as [Given, Given];
+    const tool = { "openinference.span.kind": "TOOL", "tool.name": "other", "tool.parameters": '{"type":"object"}' };
+    const given = { name: "other", attributes: { ...tool, "input.value": '{"day":1}' } };
+    const { trace } = await read(root, call, given, { name: "other", attributes: tool });
+    expect(trace.toolCalls).toMatchObject([{ arguments: { day: 1 } }, { arguments: { type: "object" } }]);
+  });
+
+  it("yields the results in messages of the user as messages of the tool", async () => {
+    const [root, first, , last] = openInference({}) as [Given, Given, Given, Given];
+    const attributes = { ...last.attributes, "llm.input_messages.3.message.role": "user" };
+    const { trace } = await read(root, first, { ...last, attributes });
+    expect(trace).toMatchObject(EXPECTED);
+  });
+
+  it("yields the last reply as the answer if the output of the root is not a message", async () => {
+    const [root, ...others] = openInference({ "tool_call.id": "c1" }) as [Given, ...Given[]];
+    const { trace } = await read({ ...root, attributes: { ...root.attributes, "output.value": '{"n":1}' } }, ...others);
+    expect(trace.answer).toBe(EXPECTED.answer);
+  });
+
+  it("yields the arguments of each call if its ids repeat, also in an earlier chat", async () => {
+    const call = (query: string) => [
+      {
+        role: "assistant",
+        tool_calls: [{ id: "0", function: { name: "search", arguments: JSON.stringify({ query }) } }],
+      },
+      { role: "tool", tool_call_id: "0", content: `about ${query}` },
+    ];
+    const messages = [...call("earlier"), { role: "user", content: "And now?" }, ...call("a"), ...call("b")];
+    const tool = { "openinference.span.kind": "TOOL", "tool.name": "search", "tool_call.id": "0" };
+    const { trace } = await read(
+      { name: "agent", attributes: {} },
+      { name: "search", attributes: tool },
+      { name: "search", attributes: tool },
+      { name: "llm", attributes: { ...LLM, "input.value": JSON.stringify({ messages }), "output.value": "Done." } },
+    );
+    expect(trace.toolCalls).toMatchObject([
+      { arguments: { query: "a" }, result: "about a" },
+      { arguments: { query: "b" }, result: "about b" },
+    ]);
+  });
+
+  it("yields the calls of an agent inside a tool", async () => {
+    const [root, first, tool, last] = openInference({ "tool_call.id": "c1" }) as [Given, Given, Given, Given];
+    const call = { tool_calls: [{ id: "c9", function: { name: "grep", arguments: '{"q":1}' } }] };
+    const request = [
+      { role: "user", content: "Sub" },
+      { role: "assistant", ...call },
+    ];
+    const messages = [...request, { role: "tool", tool_call_id: "c9", content: "found" }];
+    const { trace } = await read(
+      root,
+      first,
+      tool,
+      { name: "grep", attributes: { "openinference.span.kind": "TOOL", "tool.name": "grep" }, parent: 2 },
+      {
+        name: "sub",
+        attributes: { ...LLM, "input.value": JSON.stringify({ messages }), "output.value": "x" },
+        parent: 2,
+      },
+      last,
+    );
+    expect(trace).toMatchObject({ answer: EXPECTED.answer, messages: MESSAGES });
+    expect(trace.toolCalls).toMatchObject([{ id: "c1" }, { id: "c9", arguments: { q: 1 }, result: "found" }]);
   });
 
   it("takes calls and results from the conversation if the spans of its tools are missing", async () => {
@@ -375,6 +465,26 @@ it("readOtlp counts a model call inside another model call once", async () => {
   const inner = openInference({})[3] as Given;
   const { trace } = await read(inner, { ...inner, parent: 0 });
   expect(trace.turns).toHaveLength(1);
+});
+
+it.each([
+  ["once if it has the same name, like an MCP client's and server's", "search", 1],
+  ["separately if it has another name", "grep", 3],
+])("readOtlp counts a tool call inside another tool call %s", async (_, name, calls) => {
+  const [root, first, tool, last] = openInference({ "tool_call.id": "c1" }) as [Given, Given, Given, Given];
+  const inner = {
+    name: "tools/call",
+    attributes: { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name },
+  };
+  const { trace } = await read(root, first, tool, { ...inner, parent: 2 }, { ...inner, parent: 2 }, last);
+  expect(trace.toolCalls).toHaveLength(calls);
+});
+
+it("readOtlp counts a span that was delivered twice once, and skips logs and metrics", async () => {
+  const whole = tracesData(vercel(5));
+  const { traces } = await readAll(whole, '{"resourceLogs":[]}', whole, '{"resourceMetrics":[]}');
+  expect(traces).toMatchObject([EXPECTED]);
+  expect(traces[0]?.turns).toHaveLength(2);
 });
 
 describe("an OTLP file whose spans contain no conversation", () => {

@@ -336,6 +336,65 @@ describe("a span", () => {
       WITH_CALL,
     ],
     [
+      "of Google's ADK with a tool call",
+      one({
+        "gen_ai.request.model": "gemini-2.5-pro",
+        "gcp.vertex.agent.llm_request": json({
+          config: { system_instruction: "Answer." },
+          contents: [
+            { role: "user", parts: [{ text: QUESTION }] },
+            { role: "model", parts: [{ function_call: { id: "c", name: "look", args: { q: 1 } } }] },
+            { role: "user", parts: [{ function_response: { id: "c", name: "look", response: { result: "4.5" } } }] },
+          ],
+        }),
+        "gcp.vertex.agent.llm_response": json({ content: { role: "model", parts: [{ text: ANSWER }] } }),
+      }),
+      {
+        messages: [
+          { role: "system", content: "Answer." },
+          { role: "user", content: QUESTION },
+          { role: "assistant", toolCalls: [{ id: "c", name: "look", arguments: { q: 1 } }] },
+          { role: "tool", toolCallId: "c", content: '{"result":"4.5"}' },
+          { role: "assistant", content: ANSWER },
+        ],
+      },
+    ],
+    [
+      "with the session on an inner span",
+      otlp(
+        span({ "http.request.method": "POST" }, { spanId: "aaaaaaaaaaaaaaaa" }),
+        span({ ...GENAI, "gen_ai.conversation.id": "s" }, { parentSpanId: "aaaaaaaaaaaaaaaa" }),
+      ),
+      { ...COUNTED, sessionId: "s" },
+    ],
+    [
+      "of MLflow's own trace",
+      json({
+        info: { trace_id: "tr-1" },
+        data: {
+          spans: [
+            {
+              trace_id: "W47/95gDgQPSabYzgT/GDA==",
+              span_id: "7uGbfsPBsXQ=",
+              parent_span_id: "",
+              name: "Completions",
+              start_time_unix_nano: 1795165200000000000,
+              end_time_unix_nano: 1795165202400000000,
+              status: { message: "", code: "STATUS_CODE_OK" },
+              attributes: {
+                "mlflow.spanType": '"CHAT_MODEL"',
+                "mlflow.spanInputs": json({ messages: [USER] }),
+                "mlflow.spanOutputs": json({ choices: [{ message: ASSISTANT }] }),
+                "mlflow.llm.model": '"gpt-4o"',
+                "mlflow.llm.provider": '"openai"',
+              },
+            },
+          ],
+        },
+      }),
+      { ...READ, model: "openai/gpt-4o" },
+    ],
+    [
       "of Pydantic AI's agent",
       one({
         "gen_ai.operation.name": "invoke_agent",
@@ -388,6 +447,118 @@ describe("a span", () => {
   });
 });
 
+it("readOtlp reads the error of a failed span from its exception if the status has none", async () => {
+  const failed = {
+    status: { code: 2 },
+    events: [plainEvent("exception", { "exception.type": "E", "exception.message": "overloaded" })],
+  };
+  const tool = span({ "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look" }, failed);
+  const [trace] = await readAll(otlp(span(GENAI, { ...failed, spanId: "aaaaaaaaaaaaaaaa" }), tool));
+  expect(trace).toMatchObject({ error: "overloaded", toolCalls: [{ name: "look", error: "overloaded" }] });
+});
+
+const LANGFUSE = {
+  "langfuse.observation.type": "generation",
+  "langfuse.observation.input": json([USER]),
+  "langfuse.observation.output": json(ASSISTANT),
+};
+const langfuseUsage = (usage: object) => ({ ...LANGFUSE, "langfuse.observation.usage_details": json(usage) });
+const CACHED = { inputTokens: 100, cachedInputTokens: 40, outputTokens: 10 };
+
+describe("the usage of a model call", () => {
+  it.each<[string, Readonly<Record<string, unknown>>, object]>([
+    [
+      "outside a smaller input",
+      { "gen_ai.usage.input_tokens": 60, "gen_ai.usage.cache_read.input_tokens": 400 },
+      { inputTokens: 460, cachedInputTokens: 400 },
+    ],
+    [
+      "under Strands' names",
+      {
+        "gen_ai.usage.input_tokens": 100,
+        "gen_ai.usage.cache_read_input_tokens": 40,
+        "gen_ai.usage.cache_write_input_tokens": 30,
+      },
+      { inputTokens: 100, cachedInputTokens: 40, cacheWriteTokens: 30 },
+    ],
+    [
+      "in Langfuse's categories",
+      langfuseUsage({ input: 60, input_cached_tokens: 40, output: 7, output_reasoning_tokens: 3, total: 110 }),
+      { ...CACHED, reasoningTokens: 3 },
+    ],
+    [
+      "in Langfuse's report of LangChain",
+      langfuseUsage({ input: 50, input_cache_read: 40, input_cache_creation: 10, output: 10, total: 110 }),
+      { ...CACHED, cacheWriteTokens: 10 },
+    ],
+    [
+      "in Langfuse's report of Anthropic",
+      langfuseUsage({ input: 50, output: 10, cache_read_input_tokens: 40, cache_creation_input_tokens: 10 }),
+      { ...CACHED, cacheWriteTokens: 10 },
+    ],
+    [
+      "in Langfuse's report of OpenAI",
+      langfuseUsage({
+        prompt_tokens: 100,
+        completion_tokens: 10,
+        total_tokens: 110,
+        prompt_tokens_details: { cached_tokens: 40 },
+        completion_tokens_details: { reasoning_tokens: 3 },
+      }),
+      { ...CACHED, reasoningTokens: 3 },
+    ],
+    [
+      "in Langfuse's report of the Responses API",
+      langfuseUsage({ input_tokens: 100, output_tokens: 10, input_tokens_details: { cached_tokens: 40 } }),
+      CACHED,
+    ],
+    [
+      "in MLflow's report",
+      {
+        "mlflow.spanType": '"CHAT_MODEL"',
+        "mlflow.spanInputs": json({ messages: [USER] }),
+        "mlflow.chat.tokenUsage": json({
+          input_tokens: 100,
+          output_tokens: 10,
+          total_tokens: 110,
+          cache_read_input_tokens: 40,
+        }),
+      },
+      CACHED,
+    ],
+  ])("includes cached tokens %s", async (_, given, usage) => {
+    const own = { ...GENAI, "gen_ai.usage.input_tokens": "", "gen_ai.usage.output_tokens": "" };
+    const [trace] = await readAll(one({ ...own, ...given }));
+    expect(trace?.turns).toMatchObject([{ usage }]);
+  });
+
+  it("stays unknown if Langfuse reports no tokens", async () => {
+    const [trace] = await readAll(one(langfuseUsage({})));
+    expect(trace?.turns).toMatchObject([{ usage: null }]);
+  });
+
+  it.each<[string, unknown]>([
+    ["operation.cost", 0.25],
+    ["gen_ai.cost.total_cost", 0.25],
+    ["langfuse.observation.cost_details", json({ input: 0.2, output: 0.05, total: 0.25 })],
+    ["mlflow.llm.cost", json({ input_cost: 0.2, output_cost: 0.05, total_cost: 0.25 })],
+  ])("has the cost in %s", async (key, cost) => {
+    const [trace] = await readAll(one({}, { attributes: { ...GENAI, [key]: cost } }));
+    expect(trace?.turns).toMatchObject([{ costUsd: 0.25 }]);
+  });
+
+  it.each([
+    ["guardrail_intervened", "refusal"],
+    ["model_context_window_exceeded", "length"],
+    ["PROHIBITED_CONTENT", "refusal"],
+    ["eos", "stop"],
+    ["tomorrow", "other"],
+  ])("has the finish reason %s, which means %s", async (reason, finishReason) => {
+    const [trace] = await readAll(one({ ...GENAI, "gen_ai.response.finish_reasons": [reason] }));
+    expect(trace?.turns).toMatchObject([{ finishReason, rawFinishReason: reason }]);
+  });
+});
+
 it.each<[string, string, string]>([
   [
     "Langfuse",
@@ -411,6 +582,7 @@ it.each<[string, string, string]>([
   ["Jaeger", json({ data: [{ traceID: "a", spans: [{ spanID: "b", operationName: "x" }] }] }), "Jaeger"],
   ["a trace of Jaeger", json({ spans: [{ spanID: "b", operationName: "x" }] }), "Jaeger"],
   ["Tempo", json({ batches: [] }), "Tempo"],
+  ["Phoenix's API", json({ data: [{ name: "chat", context: {}, span_kind: "LLM" }] }), "Phoenix"],
   ["a list", json([{ run_type: "llm" }]), "one object per line"],
 ])("names the format in the error about an export of %s", async (_, text, name) => {
   await expect(readAll(text)).rejects.toThrow(name);

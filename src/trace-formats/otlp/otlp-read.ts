@@ -1,17 +1,25 @@
 // Reads traces from OTLP spans that other programs wrote, in four conventions.
 import { z } from "zod";
-import { type Message, messageSchema, retrySchema, sentParametersSchema, type ToolCall } from "../../models/model.js";
+import {
+  type Message,
+  messageSchema,
+  retrySchema,
+  sentParametersSchema,
+  type ToolCall,
+  type ToolMessage,
+} from "../../models/model.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { NamedCounts } from "../../statistics/intervals.js";
 import { ENDINGS, type Ending } from "../../tasks/ending.js";
 import { gradeSchema, questionSchema, suiteTaskFactsSchema } from "../../tasks/question.js";
 import { judgmentSchema } from "../../traces/judgment.js";
 import { type ToolCallRecord, type Trace, type Turn, toolCallRecordSchema } from "../../traces/trace.js";
-import { stepsOf } from "../../traces/trace-steps.js";
+import { type CallStep, stepsOf } from "../../traces/trace-steps.js";
 import { DescribedTools, type ImportedTrace, type ImportSource, NO_GOLD, notUsable } from "../imported-trace.js";
 import { countOf, jsonOf, jsonOrText, numberOf, textOf, textsOf } from "./read/attributes.js";
 import {
   callIdOf,
+  costOf,
   finishReasonOf,
   kindOf,
   modelOf,
@@ -92,7 +100,7 @@ function sortSpans(spans: readonly ReadSpan[]): TraceSpans {
     root,
     agent: kindOf(root) === "agent" ? root : (agents[0] ?? root),
     models: calls.length > 0 ? outermost(calls, parents) : innermost(inOrder.filter(isUnnamedCall), parents),
-    tools: ofKind("tool"),
+    tools: outermost(ofKind("tool"), parents, toolNameOf),
   };
 }
 
@@ -107,13 +115,19 @@ function seemsModelCall(span: ReadSpan): boolean {
 }
 
 /**
- * Drops model calls inside another model call: a framework and the client library that it uses might both report the
- * same call.
+ * Drops calls inside another call with the same name: a framework and the client library that it uses might both report
+ * the same call of a model, and the client and the server the same call of an MCP tool.
  */
-function outermost(models: readonly ReadSpan[], parents: Parents): readonly ReadSpan[] {
-  const ids = new Set(models.map(({ spanId }) => spanId));
-  return models.filter((model) => {
-    for (const id of ancestorsOf(model, parents)) if (ids.has(id)) return false;
+function outermost(
+  calls: readonly ReadSpan[],
+  parents: Parents,
+  nameOf: (attributes: ReadSpan["attributes"]) => string | undefined = () => undefined,
+): readonly ReadSpan[] {
+  const names = new Map(calls.map(({ spanId, attributes }) => [spanId, nameOf(attributes)]));
+  return calls.filter((call) => {
+    for (const id of ancestorsOf(call, parents)) {
+      if (names.has(id) && names.get(id) === names.get(call.spanId)) return false;
+    }
     return true;
   });
 }
@@ -201,16 +215,14 @@ function fieldsOf(
   const turns = models.map((span, i) => toTurn(span, calls[i]?.output ?? [])).filter((turn) => turn !== null);
   const messages = messagesOf(spans, calls);
   const turnStarts = models.map(({ startTimeUnixNano }) => startTimeUnixNano);
-  const records = withIds(
-    tools.map((span) => toToolCallRecord(span, turnStarts)),
-    messages,
-  );
   const isOwn = attributes.has("art_e.trace.id");
+  const written = tools.map((span) => toToolCallRecord(span, turnStarts));
+  const records = isOwn ? written : asConversed(written, callsIn(messages, calls));
   const uuid = traceId.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
   const agentName = textOf(agent.attributes, "gen_ai.agent.name", "agent.name", "ai.telemetry.functionId");
   return {
     traceId: textOf(attributes, "art_e.trace.id") ?? `trace_${uuid}`,
-    sessionId: textOf(attributes, "session.id", "gen_ai.conversation.id") ?? `session_${uuid}`,
+    sessionId: sessionOf(spans) ?? `session_${uuid}`,
     agentId: agentName || root.name || "agent",
     model: textOf(attributes, "art_e.model") ?? modelOf(models[0] ?? agent) ?? modelOf(root) ?? "unknown",
     startedAt: isoTime(root.startTimeUnixNano),
@@ -228,6 +240,13 @@ function fieldsOf(
   };
 }
 
+/** Returns the session of the outermost span that has one. */
+function sessionOf({ root, agent, models }: TraceSpans): string | undefined {
+  return [root, agent, ...models]
+    .map(({ attributes }) => textOf(attributes, "session.id", "gen_ai.conversation.id"))
+    .find((id) => id !== undefined);
+}
+
 /** The answer of the root or the agent in plain text, otherwise the text of the last reply. */
 function answerOf({ root, agent }: TraceSpans, calls: readonly Conversation[]): string | null {
   if (root.attributes.has("art_e.trace.id")) return textOf(root.attributes, "output.value") ?? null;
@@ -239,7 +258,11 @@ function answerOf({ root, agent }: TraceSpans, calls: readonly Conversation[]): 
     const last = messages.findLast(({ role }) => role === "assistant");
     return last?.role === "assistant" && last.toolCalls.length === 0 && last.content !== "" ? last.content : undefined;
   };
-  return plain[0] ?? said(conversationOf(agent).output) ?? said(calls.at(-1)?.output ?? []) ?? null;
+  const ofAgent = said(conversationOf(agent).output);
+  const ofModel = said(calls.at(-1)?.output ?? []);
+  // An agent's output can be its whole state as JSON.
+  const isState = ofAgent !== undefined && typeof jsonOrText(ofAgent) === "object";
+  return plain[0] ?? (isState ? (ofModel ?? ofAgent) : (ofAgent ?? ofModel)) ?? null;
 }
 
 function endingOf({ root, models }: TraceSpans, answer: string | null): Ending {
@@ -253,9 +276,15 @@ function endingOf({ root, models }: TraceSpans, answer: string | null): Ending {
 function errorOf({ root, models }: TraceSpans): string | null {
   const ending = textOf(root.attributes, "art_e.ending");
   // The conventions require an error description, so art-e writes the ending if a failed trace does not have an error.
-  if (isError(root)) return root.status?.message === ending ? null : root.status?.message || "failed";
+  if (isError(root)) return root.status?.message === ending ? null : messageOf(root) || "failed";
   const last = models.at(-1);
-  return ending === undefined && last !== undefined && isError(last) ? last.status?.message || "failed" : null;
+  return ending === undefined && last !== undefined && isError(last) ? messageOf(last) || "failed" : null;
+}
+
+/** Returns the error of a failed span. Some writers only record the exception, as an event. */
+function messageOf({ status, events }: ReadSpan): string {
+  const exception = events.findLast(({ name }) => name === "exception");
+  return status?.message || ((exception && textOf(exception.attributes, "exception.message")) ?? "");
 }
 
 /**
@@ -310,11 +339,7 @@ function resultsAfter(messages: readonly Message[], tools: readonly ReadSpan[]):
     if (span === undefined) return [];
     const { result } = toolCallOf(span);
     const failed = isError(span);
-    const content = failed
-      ? (span.status?.message ?? "")
-      : typeof result === "string"
-        ? result
-        : JSON.stringify(result);
+    const content = failed ? messageOf(span) : typeof result === "string" ? result : JSON.stringify(result);
     return [{ role: "tool", toolCallId: call.id, name: call.name, content, isError: failed }];
   });
 }
@@ -325,19 +350,52 @@ function isSpanOf(span: ReadSpan, call: ToolCall): boolean {
 }
 
 /**
- * OpenInference's tool spans often do not have a call id. In that case, assigns the id of the first unassigned call
- * with the same name.
+ * Takes the arguments and results of calls from the conversations, if they contain the call. Writers omit them from
+ * tool spans, put them into events, or wrap them in their own objects. Many tool spans do not have a call id either, so
+ * the name decides. The last call that fits counts, because earlier ones can be from earlier traces of a chat.
  */
-function withIds(records: readonly ToolCallRecord[], messages: readonly Message[]): ToolCallRecord[] {
+function asConversed(records: readonly ToolCallRecord[], calls: readonly CallStep[]): ToolCallRecord[] {
+  const free = [...calls];
   const recordIds = new Set(records.map(({ id }) => id));
-  const calls = messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));
-  const free = calls.filter(({ id }) => id !== "" && !recordIds.has(id));
-  return records.map((record) => {
-    if (record.id !== "") return record;
-    const at = free.findIndex(({ name }) => name === record.name);
-    const [call] = at === -1 ? [] : free.splice(at, 1);
-    return call === undefined ? record : { ...record, id: call.id };
+  const conversed = [...records].reverse().map((record) => {
+    const at = free.findLastIndex(({ call }) =>
+      record.id === "" ? call.name === record.name && !recordIds.has(call.id) : call.id === record.id,
+    );
+    const [step] = at === -1 ? [] : free.splice(at, 1);
+    if (step === undefined) return record;
+    const { call, result } = step;
+    return {
+      ...record,
+      id: call.id,
+      ...(call.invalid === undefined ? { arguments: call.arguments } : {}),
+      ...(result === null || record.error !== null ? {} : outcomeOf(result)),
+    };
   });
+  return conversed.reverse();
+}
+
+/**
+ * Returns the calls in the conversations of all model calls, in the order of the main conversation. Before them are
+ * those of other agents. A later model call also received the results.
+ */
+function callsIn(messages: readonly Message[], models: readonly Conversation[]): readonly CallStep[] {
+  const stepsIn = (conversation: readonly Message[]) =>
+    stepsOf({ messages: [...conversation], toolCalls: [], turns: [] }).flatMap(({ calls }) => calls);
+  const main = stepsIn(messages);
+  const known = new Set(["", ...main.map(({ call }) => call.id)]);
+  const others = [...models].reverse().flatMap(({ input, output }) => {
+    const unknown = stepsIn([...input, ...output]).filter(({ call }) => !known.has(call.id));
+    for (const { call } of unknown) known.add(call.id);
+    return unknown;
+  });
+  return [...others, ...main.filter(({ call }) => call.id !== "")];
+}
+
+/** Returns the outcome of a call, as the model received it. */
+function outcomeOf({ content, isError: failed }: ToolMessage): Pick<ToolCallRecord, "result" | "error" | "errorKind"> {
+  return failed
+    ? { result: null, error: content, errorKind: "failed" }
+    : { result: jsonOrText(content), error: null, errorKind: null };
 }
 
 /** Calls that have a result in the conversation but no span. */
@@ -349,15 +407,12 @@ function unrecordedCalls(
   return stepsOf({ messages: [...messages], toolCalls: [...records], turns: [...turns] }).flatMap(({ calls, turn }) =>
     calls.flatMap(({ call, record, result }): ToolCallRecord[] => {
       if (record !== null || result === null || turn === null) return [];
-      const { content, isError: failed } = result;
       return [
         {
           id: call.id,
           name: call.name,
           arguments: call.arguments,
-          ...(failed
-            ? { result: null, error: content, errorKind: "failed" as const }
-            : { result: jsonOrText(content), error: null, errorKind: null }),
+          ...outcomeOf(result),
           turn: turns.indexOf(turn),
           startedAt: turn.startedAt,
           durationMs: 0,
@@ -395,7 +450,7 @@ function toTurn(span: ReadSpan, output: readonly Message[]): Turn | null {
     finishReason: isError(span) ? "other" : finishReason,
     rawFinishReason: textOf(attributes, "error.type") ?? raw,
     usage: usageOf(attributes),
-    costUsd: numberOf(attributes, "llm.cost.total", "gen_ai.usage.cost") ?? null,
+    costUsd: costOf(attributes),
     retries: jsonOf(attributes, "art_e.retries", z.array(retrySchema)) ?? [],
     ...presentProperties({ sent: parameters }),
     ...(waitedMs === undefined || waitedMs < 0 ? {} : { waitedMs }),
@@ -416,7 +471,7 @@ function toToolCallRecord(span: ReadSpan, turnStarts: readonly bigint[]): ToolCa
     name,
     arguments: args,
     result: failed ? null : result,
-    error: failed ? (span.status?.message ?? "") : null,
+    error: failed ? messageOf(span) : null,
     errorKind: failed ? (errorKindSchema.safeParse(textOf(attributes, "error.type")).data ?? "failed") : null,
     turn: countOf(attributes, "art_e.turn") ?? Math.max(0, before - 1),
     startedAt: isoTime(startTimeUnixNano),

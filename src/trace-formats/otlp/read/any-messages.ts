@@ -40,7 +40,9 @@ export function messagesIn(value: JsonValue | undefined, role: string, depth = 0
   if (isJsonObject(value.kwargs)) return messageOf({ type: classOf(value), ...value.kwargs }, role);
   const wrapper = [...WRAPPERS, ...PLAIN_WRAPPERS].find((name) => value[name] != null);
   if (wrapper !== undefined) {
-    const system = SYSTEM_FIELDS.flatMap((name) => messagesIn(value[name], "system", depth + 1));
+    // Google's SDK has the system prompt in its settings.
+    const settings = isJsonObject(value.config) ? value.config : {};
+    const system = SYSTEM_FIELDS.flatMap((name) => messagesIn(value[name] ?? settings[name], "system", depth + 1));
     return [...system, ...messagesIn(value[wrapper], role, depth + 1)];
   }
   return isJsonObject(value.content) ? messagesIn(value.content, role, depth + 1) : messageOf(value, role);
@@ -119,8 +121,8 @@ const RESULT = /^(?:tool|function)[-_]?(?:call[-_]?)?(?:result|response|output)$
 /** Returns the tool call in a part or in a list of calls, or null. */
 function callOf(part: JsonValue): ToolCall | null {
   if (!isJsonObject(part)) return null;
-  const { type, toolUse, functionCall, function: functionPart } = part;
-  const named = [toolUse, functionCall, functionPart].find(isJsonObject);
+  const { type, toolUse, functionCall, function_call: snakeCall, function: functionPart } = part;
+  const named = [toolUse, functionCall, snakeCall, functionPart].find(isJsonObject);
   const isCall = named !== undefined || (typeof type === "string" && CALL.test(type));
   const call = { ...part, ...named };
   // A list of calls can contain plain calls.
@@ -131,8 +133,8 @@ function callOf(part: JsonValue): ToolCall | null {
 
 function resultOf(part: JsonValue): Message | null {
   if (!isJsonObject(part)) return null;
-  const { type, toolResult, functionResponse } = part;
-  const named = [toolResult, functionResponse].find(isJsonObject);
+  const { type, toolResult, functionResponse, function_response: snakeResponse } = part;
+  const named = [toolResult, functionResponse, snakeResponse].find(isJsonObject);
   if (named === undefined && !(typeof type === "string" && RESULT.test(type))) return null;
   const result = { ...part, ...named };
   const { content, output, response, result: value } = result;

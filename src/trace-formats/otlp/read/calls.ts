@@ -1,10 +1,21 @@
 // Reads a span's model or tool call: model, finish reason, usage, tools.
 import { z } from "zod";
+import { finishReasonOf as finishReasonOfReply } from "../../../models/finish-reasons.js";
 import type { FinishReason, ToolSpec } from "../../../models/model.js";
 import { cacheWrites, reasoningUsage, type Usage } from "../../../models/usage.js";
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjectSchema } from "../../../platform/json.js";
 import { finishReason, modelId } from "../otlp-encode.js";
-import { type AttributeMap, countOf, itemsOf, jsonIn, jsonOf, jsonOrText, textOf, textsOf } from "./attributes.js";
+import {
+  type AttributeMap,
+  countOf,
+  itemsOf,
+  jsonIn,
+  jsonOf,
+  jsonOrText,
+  numberOf,
+  textOf,
+  textsOf,
+} from "./attributes.js";
 import type { ReadSpan } from "./spans.js";
 
 /** Classifies spans and reads model calls and tool calls, in the conventions listed in `messages.ts`. */
@@ -59,25 +70,27 @@ export function kindOf({ attributes, name }: ReadSpan): SpanKind {
 
 /** Returns `provider/name`, or null if the span does not specify a model. */
 export function modelOf({ attributes }: ReadSpan): string | null {
-  const model = textOf(
-    attributes,
-    "gen_ai.request.model",
-    "gen_ai.response.model",
-    "llm.model_name",
-    "llm.request.model_name",
-    "ai.model.id",
-    "langfuse.observation.model.name",
-  );
+  const model =
+    textOf(
+      attributes,
+      "gen_ai.request.model",
+      "gen_ai.response.model",
+      "llm.model_name",
+      "llm.request.model_name",
+      "ai.model.id",
+      "langfuse.observation.model.name",
+    ) ?? mlflowText(attributes, "mlflow.llm.model");
   if (model === undefined) return null;
-  const provider = textOf(
-    attributes,
-    "gen_ai.provider.name",
-    "gen_ai.system",
-    "llm.provider",
-    "llm.system",
-    "ai.model.provider",
-  );
+  const provider =
+    textOf(attributes, "gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "ai.model.provider") ??
+    mlflowText(attributes, "mlflow.llm.provider");
   return modelId(attributes.has("ai.model.provider") ? provider?.split(".")[0] : provider, model);
+}
+
+/** MLflow writes every attribute as JSON. */
+function mlflowText(attributes: AttributeMap, key: string): string | undefined {
+  const value = jsonIn(attributes, key);
+  return typeof value === "string" ? value : undefined;
 }
 
 export function responseModelOf(attributes: AttributeMap): string | undefined {
@@ -105,31 +118,26 @@ export function finishReasonOf(
       "llm.finish_reason",
       "gen_ai.completion.0.finish_reason",
     );
-  const reason = finishReason(REASONS.get(outputReason ?? raw ?? "") ?? (outputReason ?? raw)?.replace("-", "_"));
-  if (outputReason === undefined && raw === undefined)
-    return { finishReason: hasCalls ? "tool_calls" : "stop", raw: "" };
-  return { finishReason: reason, raw: raw ?? "" };
+  const reason = outputReason ?? raw;
+  if (reason === undefined) return { finishReason: hasCalls ? "tool_calls" : "stop", raw: "" };
+  return { finishReason: knownReason(reason, hasCalls), raw: raw ?? "" };
 }
 
-/** Finish reasons of providers, which OpenInference and OpenLLMetry pass on unchanged. */
-const REASONS: ReadonlyMap<string, FinishReason> = new Map([
-  ["end_turn", "stop"],
-  ["stop_sequence", "stop"],
-  ["STOP", "stop"],
-  ["tool_use", "tool_calls"],
-  ["function_call", "tool_calls"],
-  ["max_tokens", "length"],
-  ["MAX_TOKENS", "length"],
-  ["SAFETY", "refusal"],
-]);
+/** Writers pass on the finish reasons of all providers. Gemini's for a reply with tool calls is the same as without. */
+function knownReason(name: string, hasCalls: boolean): FinishReason {
+  const conventional = finishReason(name);
+  if (conventional !== "other" && conventional !== "stop") return conventional;
+  try {
+    return finishReasonOfReply(name, hasCalls ? 1 : 0);
+  } catch {
+    return conventional;
+  }
+}
 
 /** Returns null if token counts are missing. Some writers do not count cached tokens as input, but art-e does. */
 export function usageOf(span: AttributeMap): Usage | null {
-  const details = jsonOf(span, "langfuse.observation.usage_details", z.record(z.string(), z.number())) ?? {};
-  const attributes = new Map([
-    ...span,
-    ...Object.entries(details).map(([name, tokens]) => [`langfuse.${name}`, tokens] as const),
-  ]);
+  const details = [...langfuseUsage(span), ...mlflowUsage(span)].filter(([, tokens]) => tokens > 0);
+  const attributes: AttributeMap = new Map([...span, ...details]);
   const input = countOf(
     attributes,
     "gen_ai.usage.input_tokens",
@@ -137,7 +145,7 @@ export function usageOf(span: AttributeMap): Usage | null {
     "ai.usage.inputTokens",
     "ai.usage.promptTokens",
     "gen_ai.usage.prompt_tokens",
-    "langfuse.input",
+    "details.input",
   );
   const output = countOf(
     attributes,
@@ -146,7 +154,7 @@ export function usageOf(span: AttributeMap): Usage | null {
     "ai.usage.outputTokens",
     "ai.usage.completionTokens",
     "gen_ai.usage.completion_tokens",
-    "langfuse.output",
+    "details.output",
   );
   if (input === undefined && output === undefined) return null;
   const cached = countOf(
@@ -156,6 +164,7 @@ export function usageOf(span: AttributeMap): Usage | null {
     "ai.usage.inputTokenDetails.cacheReadTokens",
     "ai.usage.cachedInputTokens",
     "gen_ai.usage.cache_read_input_tokens",
+    "details.cache_read",
   );
   const writes = countOf(
     attributes,
@@ -164,6 +173,8 @@ export function usageOf(span: AttributeMap): Usage | null {
     "llm.token_count.prompt_details.cache_write",
     "ai.usage.inputTokenDetails.cacheWriteTokens",
     "gen_ai.usage.cache_creation_input_tokens",
+    "gen_ai.usage.cache_write_input_tokens",
+    "details.cache_write",
   );
   const reasoning = countOf(
     attributes,
@@ -172,14 +183,73 @@ export function usageOf(span: AttributeMap): Usage | null {
     "ai.usage.outputTokenDetails.reasoningTokens",
     "ai.usage.reasoningTokens",
     "gen_ai.usage.reasoning_tokens",
+    "gen_ai.usage.details.reasoning_tokens",
+    "details.reasoning",
   );
+  const inCache = (cached ?? 0) + (writes ?? 0);
   return {
-    inputTokens: Math.max(input ?? 0, (cached ?? 0) + (writes ?? 0)),
+    // More tokens than the input cannot be a part of it.
+    inputTokens: (input ?? 0) + (inCache > (input ?? 0) ? inCache : 0),
     outputTokens: output ?? 0,
     cachedInputTokens: cached ?? 0,
     ...cacheWrites(writes ?? 0),
     ...reasoningUsage(reasoning),
   };
+}
+
+/** Token counts of a JSON attribute, under names that no writer uses. */
+type Details = ReadonlyMap<string, number>;
+
+const countsSchema = z.record(z.string(), z.unknown());
+
+function sumOf(counts: Readonly<Record<string, unknown>>, names: RegExp): number {
+  const matches = Object.entries(counts).filter(([name]) => names.test(name));
+  return matches.reduce((sum, [, tokens]) => sum + (typeof tokens === "number" ? tokens : 0), 0);
+}
+
+/**
+ * Reads Langfuse's usage details. Its own categories exclude each other: `input`, `input_cached_tokens`, ... Its
+ * integration of OpenAI passes on OpenAI's report, in which the input includes the cached tokens
+ * (https://langfuse.com/docs/observability/features/token-and-cost-tracking).
+ */
+function langfuseUsage(attributes: AttributeMap): Details {
+  const usage = jsonOf(attributes, "langfuse.observation.usage_details", countsSchema);
+  if (usage === undefined) return new Map();
+  const { prompt_tokens_details, input_tokens_details, completion_tokens_details, output_tokens_details } = usage;
+  const ofInput = prompt_tokens_details ?? input_tokens_details;
+  const ofOutput = completion_tokens_details ?? output_tokens_details;
+  const isOpenAi = "prompt_tokens" in usage || ofInput !== undefined;
+  const parts = isOpenAi ? { ...Object(ofInput), ...Object(ofOutput) } : usage;
+  return new Map([
+    ["details.input", sumOf(usage, isOpenAi ? /^(?:prompt|input)_tokens$/ : INPUT_CATEGORY)],
+    ["details.output", sumOf(usage, isOpenAi ? /^(?:completion|output)_tokens$/ : /^output(?!_priority)/)],
+    ["details.cache_read", sumOf(parts, /^(?:input_)?cache(?:d|_read)(?:_input)?(?:_tokens)?$/)],
+    ["details.cache_write", sumOf(parts, /^(?:input_)?cache_(?:creation|write)(?:_input)?(?:_tokens)?$/)],
+    ["details.reasoning", sumOf(parts, /^(?:output_)?reasoning(?:_tokens)?$/)],
+  ]);
+}
+
+const INPUT_CATEGORY = /^input(?!_priority)|^cache_(?:read|creation)_input_tokens$/;
+
+function mlflowUsage(attributes: AttributeMap): Details {
+  const usage = jsonOf(attributes, "mlflow.chat.tokenUsage", countsSchema);
+  if (usage === undefined) return new Map();
+  return new Map([
+    ["details.input", sumOf(usage, /^input_tokens$/)],
+    ["details.output", sumOf(usage, /^output_tokens$/)],
+    ["details.cache_read", sumOf(usage, /^cache_read_input_tokens$/)],
+    ["details.cache_write", sumOf(usage, /^cache_creation_input_tokens$/)],
+  ]);
+}
+
+/** Returns the cost of a model call in US dollars, or null if unknown. */
+export function costOf(attributes: AttributeMap): number | null {
+  const details = [
+    jsonOf(attributes, "langfuse.observation.cost_details", z.looseObject({ total: z.number() }))?.total,
+    jsonOf(attributes, "mlflow.llm.cost", z.looseObject({ total_cost: z.number() }))?.total_cost,
+  ];
+  const cost = numberOf(attributes, "llm.cost.total", "gen_ai.usage.cost", "gen_ai.cost.total_cost", "operation.cost");
+  return cost ?? details.find((total) => total !== undefined) ?? null;
 }
 
 export function toolCallOf({ attributes, name }: ReadSpan): ReadToolCall {
@@ -192,9 +262,10 @@ export function toolCallOf({ attributes, name }: ReadSpan): ReadToolCall {
         "gen_ai.tool.call.arguments",
         "ai.toolCall.args",
         "ai.toolCall.input",
-        "tool.parameters",
         "tool_call.function.arguments",
         "input.value",
+        // Either the arguments or their JSON Schema.
+        "tool.parameters",
         "langfuse.observation.input",
         "traceloop.entity.input",
         "gen_ai.tool.input",

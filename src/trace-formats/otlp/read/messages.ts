@@ -70,8 +70,10 @@ function fromOpenInference(message: AttributeMap): Message[] {
     ),
   );
   const functionName = textOf(message, "message.function_call_name");
+  const callId = textOf(message, "message.tool_call_id");
   return fromChat({
-    role: textOf(message, "message.role") ?? "",
+    // Anthropic's API returns results in messages of the user.
+    role: callId === undefined ? (textOf(message, "message.role") ?? "") : "tool",
     content: textOf(message, "message.content") ?? textsOfType("text").join(""),
     reasoning: [
       ...textsOfType("reasoning", "thinking"),
@@ -81,7 +83,7 @@ function fromOpenInference(message: AttributeMap): Message[] {
       functionName === undefined
         ? calls
         : [...calls, toolCall("", functionName, textOf(message, "message.function_call_arguments_json"))],
-    callId: textOf(message, "message.tool_call_id"),
+    callId,
     name: textOf(message, "message.name"),
   });
 }

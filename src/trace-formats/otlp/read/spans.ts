@@ -115,12 +115,18 @@ export async function* readSpansByTrace(file: string): AsyncGenerator<readonly R
   try {
     for await (const { text, line } of readDocuments(file)) {
       const where = `${file}, line ${line}`;
-      spool.add(checkValue(tracesDataSchema, toTracesData(parseImported(text, where)), where));
+      const document = parseImported(text, where);
+      if (!isOtherSignal(document)) spool.add(checkValue(tracesDataSchema, toTracesData(document), where));
     }
     yield* spool.traces();
   } finally {
     spool.close();
   }
+}
+
+/** A collector can write its logs and metrics into the file of its traces. */
+function isOtherSignal(document: unknown): boolean {
+  return ["resourceLogs", "resourceMetrics"].some((name) => Object.hasOwn(Object(document), name));
 }
 
 class SpanSpool {
@@ -140,12 +146,17 @@ class SpanSpool {
     this.db.exec("CREATE INDEX by_trace ON spans (trace)");
     const ids = this.db.prepare("SELECT trace FROM spans GROUP BY trace ORDER BY min(id)").pluck().all() as string[];
     const select = this.db.prepare("SELECT span FROM spans WHERE trace = ? ORDER BY id").pluck();
-    for (const id of ids) yield (select.all(id) as string[]).map(fromSpool);
+    for (const id of ids) yield withoutCopies((select.all(id) as string[]).map(fromSpool));
   }
 
   close(): void {
     this.db.close();
   }
+}
+
+/** Exporters send a batch again if its first delivery might have failed. The last copy of a span counts. */
+function withoutCopies(spans: readonly ReadSpan[]): readonly ReadSpan[] {
+  return [...new Map(spans.map((span) => [span.spanId, span])).values()];
 }
 
 /** Writes attributes as a list of pairs, and 64-bit numbers as strings. */
@@ -165,7 +176,7 @@ function fromSpool(json: string): ReadSpan {
   };
 }
 
-/** Other names of properties: those of OTLP before version 0.19, and those of Phoenix's REST API. */
+/** Other names of properties: those of OTLP before version 0.19, of Phoenix's REST API and of MLflow's traces. */
 const OTHER_NAMES = new Map([
   ["resource_spans", "resourceSpans"],
   ["scope_spans", "scopeSpans"],
@@ -180,11 +191,12 @@ const OTHER_NAMES = new Map([
 
 /**
  * Writes a document like a collector: without null, which counts as absent, with OTLP's own names, and with all levels
- * around the spans.
+ * around the spans. MLflow's traces have them in `data.spans`.
  */
 function toTracesData(value: unknown): unknown {
   const document = withOwnNames(value) as Readonly<Record<string, unknown>>;
-  const { spanId, data = spanId && [document], spans = data } = document;
+  const { spanId, data = spanId && [document] } = document;
+  const { spans = Object(data).spans ?? data } = document;
   const { scopeSpans = spans && [{ spans }], resourceSpans = scopeSpans && [{ scopeSpans }] } = document;
   return { resourceSpans };
 }
