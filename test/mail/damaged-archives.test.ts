@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { crc32, gzipSync } from "node:zlib";
 import { strToU8, zipSync } from "fflate";
 import { parquetHeader } from "hyparquet/src/column.js";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { openCorpus } from "../../src/mail/import/corpus-formats.js";
 import { checkPages } from "../../src/platform/parquet-checks.js";
 import { readAll, temporaryFolder } from "./corpus-fixtures.js";
@@ -69,6 +69,19 @@ describe("a zip archive with a damaged entry", () => {
     },
   );
 
+  it("lists an entry whose header is damaged, and reads the others", async () => {
+    const zip = zipWith(6, () => undefined);
+    zip.write("#", zip.indexOf("2.eml") - 30);
+    const { emails, bad } = await read("mail.zip", zip);
+    expect(emails.map(({ subject }) => subject)).toEqual(["Mail 1", "Mail 3"]);
+    expect(bad).toEqual([
+      {
+        where: "mail.zip entry 2.eml",
+        reason: expect.stringContaining("damaged: invalid local file header signature"),
+      },
+    ]);
+  });
+
   it("lists a damaged mailbox, after reading its emails", async () => {
     const zip = Buffer.from(zipSync({ "in.mbox": strToU8(mbox(20)) }, { level: 0 }));
     zip.write("pear", zip.indexOf("plum 11"));
@@ -100,6 +113,22 @@ describe("a zip archive with a damaged entry", () => {
     expect(error).toMatchObject({
       message: expect.stringContaining("it contains more entries than the 2 that its end states"),
     });
+  });
+});
+
+it("names the temporary folder if attachments of Apple Mail cannot be unpacked there", async () => {
+  const { TMPDIR } = process.env;
+  onTestFinished(() => {
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+  });
+  process.env.TMPDIR = join(base, "nowhere");
+  const name = "INBOX.mbox/Messages/9.partial.emlx";
+  const zip = zipSync({ "1.eml": strToU8(email(1)), [name]: strToU8(`200\n${email(9)}`) });
+  const { error } = await read("mail.zip", zip);
+  expect(error).toMatchObject({
+    message: `Cannot unpack mail.zip entry ${name} to the temporary folder ${process.env.TMPDIR}: no such file or directory.`,
+    exitCode: 1,
   });
 });
 

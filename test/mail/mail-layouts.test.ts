@@ -236,6 +236,11 @@ describe("Apple Mail", () => {
   });
 });
 
+it("reads saved emails in a folder Attachments next to a folder Messages", async () => {
+  const folder = folderOf({ "Saved/Messages/1.eml": email(), "Saved/Attachments/2.eml": email() });
+  expect(await importOf(folder)).toMatchObject({ stored: 2, skipped: { mails: 0 } });
+});
+
 describe("an .emlx file", () => {
   const mail = "From: ida@brook.example\nSubject: Plums\n\nTwo.\n";
   const list = '<?xml version="1.0"?>\n<plist version="1.0"></plist>\n';

@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { ReadItems } from "./batch-mails.js";
 import { diskFile, type MailFile } from "./mail-file.js";
+import { isSystemError, UnpackFailed } from "./source-errors.js";
 
 type ReadEntry = (entry: MailFile) => ReadItems;
 
@@ -15,9 +16,12 @@ const ATTACHMENT = /^(?<folder>.*\/)?(?<file>Attachments\/\d+\/\d+(?:\.\d+)*)\/[
 
 /** Returns whether an entry might belong to an email with separate attachments. */
 export function isAppleEntry(path: string): boolean {
-  return (
-    (path.endsWith(".emlx") && PARTIAL_EMAIL.test(path)) || (path.includes("Attachments/") && ATTACHMENT.test(path))
-  );
+  return (path.endsWith(".emlx") && PARTIAL_EMAIL.test(path)) || isAppleAttachment(path);
+}
+
+/** Returns whether a path might be that of a separate attachment. */
+export function isAppleAttachment(path: string): boolean {
+  return path.includes("Attachments/") && ATTACHMENT.test(path);
 }
 
 /**
@@ -54,12 +58,10 @@ class UnpackedEntries {
     const path = entry.place.full;
     const email = PARTIAL_EMAIL.exec(path)?.groups;
     const { folder = "", file = "" } = email ?? ATTACHMENT.exec(path)?.groups ?? {};
-    const target = join(
-      await this.folderFor(folder),
-      email === undefined ? join(file, String(this.attachments.length)) : join("Messages", file),
-    );
-    await mkdir(dirname(target), { recursive: true });
-    await pipeline(entry.chunks(), createWriteStream(target));
+    const name = email === undefined ? join(file, String(this.attachments.length)) : join("Messages", file);
+    const target = await this.unpack(entry, folder, name).catch((error: unknown) => {
+      throw isSystemError(error) ? new UnpackFailed(entry.where, tmpdir(), error) : error;
+    });
     const { chunks } = diskFile(target, entry.size ?? 0, entry.where, entry.place, () => undefined);
     const unpacked = { ...entry, disk: target, chunks };
     if (email === undefined) {
@@ -78,6 +80,14 @@ class UnpackedEntries {
 
   async remove(): Promise<void> {
     if (this.root !== null) await rm(this.root, { recursive: true, force: true });
+  }
+
+  /** Returns the path on disk. */
+  private async unpack(entry: MailFile, folder: string, name: string): Promise<string> {
+    const target = join(await this.folderFor(folder), name);
+    await mkdir(dirname(target), { recursive: true });
+    await pipeline(entry.chunks(), createWriteStream(target));
+    return target;
   }
 
   private async folderFor(folder: string): Promise<string> {

@@ -1,12 +1,14 @@
 // Reads the mail in a folder, file by file, in name order.
 import { type Dirent, readFileSync, realpathSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { basename, join, sep } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import { UserError } from "../../../platform/errors.js";
 import { reservedInodes } from "../../../platform/reserved-files.js";
 import type { BadEmail } from "../../email.js";
+import { isAppleAttachment } from "./apple-archive.js";
 import type { ReadItems } from "./batch-mails.js";
 import { readPlainEmail } from "./email-file.js";
+import { isPartialEmlx } from "./emlx-attachments.js";
 import { diskFile, isInMaildir, type MailFile, placeIn, readHead } from "./mail-file.js";
 import { MailboxLayout, sourceFolders } from "./mailbox-layout.js";
 import { type FileKind, HEAD_BYTES, isPlainEmail, recognize } from "./recognize.js";
@@ -101,15 +103,14 @@ async function* walk(
     entries.map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() })),
   );
   const isMaildir = isMaildirFolder(entries);
-  const isAppleMail = hasFolder(entries, "Messages");
   const isInMaildir = ["cur", "new"].includes(basename(folder));
   for (const entry of entries) {
     const file = join(folder, entry.name);
     const below = path === "" ? entry.name : `${path}/${entry.name}`;
     if (entry.isDirectory()) {
-      // These are read with their emails.
-      if (isAppleMail && entry.name === "Attachments") continue;
-      if (isMaildir && entry.name === "tmp")
+      if (entry.name === "Attachments" && hasFolder(entries, "Messages")) {
+        yield* walkAttachments(root, file, below, layout);
+      } else if (isMaildir && entry.name === "tmp")
         yield* refuseAll(file, "it is in the tmp folder of a Maildir, so it was not delivered");
       else yield* walk(root, file, below, layout);
     } else if (entry.isFile()) {
@@ -125,6 +126,15 @@ async function* walk(
         },
       };
     }
+  }
+}
+
+/** Yields the files that are not attachments of emails in the folder `Messages`, with which attachments are read. */
+async function* walkAttachments(...[root, folder, path, layout]: Parameters<typeof walk>): ReturnType<typeof walk> {
+  const messages = await list(join(dirname(folder), "Messages"));
+  const hasPartialEmails = !(messages instanceof UserError) && messages.some(({ name }) => isPartialEmlx(name));
+  for await (const found of walk(root, folder, path, layout)) {
+    if (!hasPartialEmails || "bad" in found || !isAppleAttachment(found.path)) yield found;
   }
 }
 

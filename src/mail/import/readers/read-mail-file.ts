@@ -11,7 +11,7 @@ import { collect, type MailFile, type PeekedFile, peek, readHead } from "./mail-
 import { readMbox } from "./mbox.js";
 import { openParquetBytes, openParquetFile, readParquet } from "./parquet.js";
 import { claimsToBeMail, type FileKind, HEAD_BYTES, recognize, SIDE_FILE } from "./recognize.js";
-import { BrokenSource, DamagedData } from "./source-errors.js";
+import { BrokenSource, DamagedData, UnpackFailed } from "./source-errors.js";
 import { readTar } from "./tar.js";
 import { readZip } from "./zip.js";
 
@@ -91,11 +91,11 @@ async function* reportDamage(file: MailFile, items: ReadItems): ReadItems {
   }
 }
 
-/** @throws the error if it is a bug in this program */
+/** @throws the error if the file is not its cause */
 function reasonOfError(error: unknown): string {
   if (error instanceof BrokenSource) return `it ${error.problem}`;
   if (error instanceof DamagedData) return `it is truncated or damaged: ${error.message}`;
-  if (error instanceof UserError) return error.message;
+  if (error instanceof UserError && !(error instanceof UnpackFailed)) return error.message;
   throw error;
 }
 

@@ -32,6 +32,14 @@ export class DamagedData extends Error {
   }
 }
 
+/** An entry that cannot be written to the temporary folder. It ends the import, because the archive is not damaged. */
+export class UnpackFailed extends UserError {
+  constructor(name: string, folder: string, cause: unknown) {
+    const message = `Cannot unpack ${name} to the temporary folder ${folder}: ${reasonOf(cause)}.`;
+    super("unpack_failed", message, "Free some disk space, or set TMPDIR to another folder.", 1, { cause });
+  }
+}
+
 /** Returns the error for a file or folder that the system cannot read. */
 export function unreadable(path: string, cause: unknown): UserError {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";

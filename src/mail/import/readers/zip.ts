@@ -1,4 +1,5 @@
 // Reads zip archives without unpacking them.
+import type { Readable } from "node:stream";
 import { type Entry, fromBufferPromise, getFileNameLowLevel, openPromise, type ZipFile } from "yauzl";
 import { UserError } from "../../../platform/errors.js";
 import { checkedContent, entriesOf } from "../../../platform/zip-checks.js";
@@ -97,8 +98,9 @@ async function* readEntryOf(
   }
   const name = path.replace(/^(?:\.\/)+/, "");
   async function* chunks() {
-    const stream = await archive.openReadStreamPromise(entry);
+    let stream: Readable | null = null;
     try {
+      stream = await archive.openReadStreamPromise(entry);
       for await (const chunk of checkedContent(stream, entry.crc32)) {
         progress.add(entry, chunk.length);
         checkExpansion(archive.fileSize, progress.expanded);
@@ -107,7 +109,7 @@ async function* readEntryOf(
     } catch (error) {
       throw new DamagedData(error);
     } finally {
-      stream.destroy();
+      stream?.destroy();
     }
   }
   yield* readEntry(entryFile(file, name, entry.uncompressedSize, layout, chunks));
