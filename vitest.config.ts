@@ -38,7 +38,7 @@ export default defineConfig({
     tags: [...Object.entries(NEEDS).map(([name, description]) => ({ name, description })), { name: "slow" }],
     // Spread, as its type has it for command lines only.
     ...{ tagsFilter: [isSlow ? "slow" : "!slow"] },
-    reporters: ["default", "./test/skips-reporter.ts"],
+    reporters: ["default", "./test/skips-reporter.ts", "./test/failed-files-reporter.ts"],
     maxWorkers: Math.max(4, availableParallelism()),
     sequence: { sequencer: SlowestFirst },
     // Each worker keeps the source, and the processes that run command lines, for all its files.

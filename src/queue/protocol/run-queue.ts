@@ -1,4 +1,5 @@
 // The queue of one run's tasks on BullMQ: adding and taking tasks, renewing locks, and results.
+import { setTimeout as delay } from "node:timers/promises";
 import {
   type BackendFactory,
   createRedisBackend,
@@ -27,8 +28,11 @@ interface TaskWorkerOptions {
   readonly lockMs: number;
   /** Resolves with null to put the task back on the queue. Throws only for bugs, which end the task as failed. */
   answer(message: TaskMessage, signal: AbortSignal): Promise<ResultMessage | null>;
-  /** Reports a result that came too late, because another worker has the task. */
-  onDropped(taskId: string): void;
+  /**
+   * Reports a result that Redis did not take, because another worker has the task. If `isResent`, it was sent again
+   * after the connection was lost, and Redis may have taken it the first time.
+   */
+  onDropped(taskId: string, isResent: boolean): void;
   /** Receives permanent Redis errors. */
   onFault(error: UserError): void;
 }
@@ -63,14 +67,23 @@ if redis.call("EXISTS", KEYS[1]) == 0 then
 end
 redis.call("SET", KEYS[1], "checked", "PX", ARGV[1])`;
 
+/**
+ * Milliseconds after which a task that Redis gave to a worker has reached it, or never will. Replies keep their order,
+ * so this only has to outlast BullMQ's steps between the reply and the start of the task.
+ */
+const ARRIVAL_MS = 1_000;
+
 /** Takes tasks of one run from the queue and answers them. */
 export class TaskWorker {
   private readonly worker: Worker;
   /** Results that Redis has not confirmed. */
   private readonly sent = new Set<string>();
+  /** Those of them that were sent again after the connection was lost. */
+  private resent: ReadonlySet<string> = new Set();
   /** BullMQ's lock tokens of the running tasks, by task id. */
   private readonly tokens = new Map<string, string>();
   private isPaused = false;
+  private backend: RedisQueueBackend | undefined;
 
   constructor(
     private readonly redis: QueueConnection,
@@ -103,6 +116,7 @@ export class TaskWorker {
     this.worker.on("lockRenewalFailed", (ids) => {
       for (const id of ids) void this.renewLock(id).catch(() => undefined);
     });
+    redis.on("ready", this.onReconnected);
   }
 
   /** Number of results that Redis has not confirmed. */
@@ -133,6 +147,7 @@ export class TaskWorker {
 
   /** Closes the worker. Never throws. If the connection is abandoned, `unconfirmed` is the number of unsent results. */
   async close(): Promise<void> {
+    this.redis.off("ready", this.onReconnected);
     await this.worker.close();
     if (this.redis.isAbandoned) return;
     // A closing BullMQ worker does not report results that Redis refuses.
@@ -149,6 +164,7 @@ export class TaskWorker {
 
   private readonly createBackend: BackendFactory<RedisQueueBackend> = (...settings) => {
     const backend = createRedisBackend(...settings);
+    this.backend = backend;
     const check = backend.moveStalledJobsToWait.bind(backend);
     // Both commands are sent, and resent after an outage, in this order.
     backend.moveStalledJobsToWait = async () => (await Promise.all([this.postponeChecks(), check()]))[1];
@@ -159,6 +175,31 @@ export class TaskWorker {
     const { lockMs } = this.options;
     const keys = [this.key("checked"), this.key("stalled-check")];
     await this.redis.eval(POSTPONE_CHECKS, 2, ...keys, Math.round(lockMs * 0.7), lockMs + LONGEST_PAUSE_MS);
+  }
+
+  private readonly onReconnected = () => {
+    this.resent = new Set(this.sent);
+    void this.giveBackUnreceived().catch(() => undefined);
+  };
+
+  /**
+   * Gives back the tasks that Redis gave to this worker in a reply that was lost with the connection. Otherwise the run
+   * would wait until their locks expire.
+   */
+  private async giveBackUnreceived(): Promise<void> {
+    const tasks = await Promise.all(
+      (await this.redis.lrange(this.key("active"), 0, -1)).map(async (id) => ({
+        id,
+        token: await this.redis.get(this.key(`${id}:lock`)),
+      })),
+    );
+    await delay(ARRIVAL_MS, undefined, { ref: false });
+    for (const { id, token } of tasks) {
+      const isOwn = token?.startsWith(`${this.worker.id}:`) === true;
+      if (!isOwn || this.tokens.has(id) || this.sent.has(id)) continue;
+      // It fails if another worker has the task by now.
+      await this.backend?.moveJobFromActiveToWait(id, token).catch(() => undefined);
+    }
   }
 
   private key(name: string): string {
@@ -192,7 +233,7 @@ export class TaskWorker {
   }
 
   private drop(id: string): void {
-    if (this.sent.delete(id)) this.options.onDropped(id);
+    if (this.sent.delete(id)) this.options.onDropped(id, this.resent.has(id));
   }
 
   private read(job: Job): TaskMessage {

@@ -66,8 +66,7 @@ export class WorkerRun {
       slots: this.wanted,
       lockMs: shared.lockMs,
       answer: (message, signal) => this.answer(message, signal),
-      onDropped: (id) =>
-        shared.context.note(`art-e: the result of ${id} of run ${manifest.runId} arrived too late and was discarded.`),
+      onDropped: (id, isResent) => shared.context.note(droppedText(id, manifest.runId, isResent)),
       onFault,
     });
   }
@@ -203,6 +202,13 @@ export class WorkerRun {
       this.active--;
     }
   }
+}
+
+function droppedText(id: string, runId: string, isResent: boolean): string {
+  const result = `art-e: the result of ${id} of run ${runId}`;
+  return isResent
+    ? `${result} was sent again after the connection was lost. Redis already has it, or another worker has the task.`
+    : `${result} arrived too late and was discarded.`;
 }
 
 interface OpenAnswerContext {
