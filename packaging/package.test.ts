@@ -77,7 +77,9 @@ it("the lockfile contains better-sqlite3 13, and prevents npm from compiling it"
   expect({ version, gypfile }).toEqual({ version: expect.stringMatching(/^13\./), gypfile: false });
 });
 
-it("a dry run of publishing contains the program, its pages and their sources of truth, and nothing of the project", () => {
+it("a dry run of publishing contains the program, its pages and their sources of truth, and nothing of the project", {
+  tags: ["slow"],
+}, () => {
   const dryRun = ["publish", "--dry-run", "--json", "--ignore-scripts", "--registry", "http://127.0.0.1:9"];
   const { name, bin, exports } = JSON.parse(readText("package.json"));
   const published = JSON.parse(execFileSync("npm", dryRun, { cwd: ROOT, encoding: "utf8", stdio: "pipe" }));

@@ -36,7 +36,8 @@ export function commandLine(
   const line = words
     .reduce((before, part, i) => `${before}${written[i - 1]}${part}`)
     .replace(/^art-e(?= )/, shownProgram);
-  return shownDatabase === null || line.endsWith(" --help") ? line : `${line} --db ${shellWord(shownDatabase)}`;
+  const needsNone = line.endsWith(" --help") || line.includes(" --db ");
+  return shownDatabase === null || needsNone ? line : `${line} --db ${shellWord(shownDatabase)}`;
 }
 
 /** Returns `See art-e agents set --help.` for the path of a command, which is empty for the program itself. */

@@ -179,7 +179,7 @@ describe("the schemas of JSON outputs", () => {
     for (const { child } of started) child.kill();
   });
 
-  it("match what npm run docs writes", { timeout: 240_000 }, () => {
+  it("match what npm run docs writes", { tags: ["slow"] }, () => {
     expect(outputSchemas()).toBe(readFileSync(join(ROOT, OUTPUTS), "utf8"));
   });
 

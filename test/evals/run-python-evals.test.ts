@@ -109,7 +109,7 @@ describe("the isolation of runPythonEval", needs("sandbox", choice.ok), () => {
     );
   });
 
-  it("stops a loop even if the code disables interrupts", async () => {
+  it("stops a loop even if the code disables interrupts", { tags: ["slow"] }, async () => {
     const lines = ["import signal", "signal.setitimer(signal.ITIMER_PROF, 0)", "while True: pass"];
     const outcomes = await run(body(...lines), { over: traces.slice(0, 1) });
     expect(outcomes).toMatchObject([{ score: null, error: "it ran out of time" }]);

@@ -173,7 +173,9 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     }
   });
 
-  it("works with only the keyboard, even on a phone, with a name and a visible focus for every control", async () => {
+  it("works with only the keyboard, even on a phone, with a name and a visible focus for every control", {
+    tags: ["slow"],
+  }, async () => {
     await page.emulateMedia({ colorScheme: "dark" });
     await reloadAt(390);
     const controls = await page

@@ -20,7 +20,7 @@ import { runPython } from "../../src/sandbox/run-python.js";
 import { openWorkspace, readText, type Workspace, writeText } from "../../src/sandbox/workspace.js";
 import { MAIL, ROOT, workFolder } from "../cli/art-e.js";
 import { importSource } from "../import-source.js";
-import { needs } from "../machine-requirements.js";
+import { needs, slow } from "../machine-requirements.js";
 
 describe("runPython at the end", async () => {
   /**
@@ -91,7 +91,7 @@ for name in ["deep/er", "deep", "given"]: os.rmdir(name)`;
 
   test(
     "keeps at most the maximum number of bytes in the maximum number of files",
-    needs("sandbox", choice.ok),
+    slow(needs("sandbox", choice.ok)),
     async () => {
       const { files: count, bytes } = WORKSPACE_LIMITS;
       const each = Math.floor(bytes / count / 4096) * 4096 + 1;
@@ -220,7 +220,7 @@ const PROGRAMS = {
 };
 
 describe("art-e as the user nobody", needs("root", works), () => {
-  test("starts the same sandbox, which contains its program", () => {
+  test("starts the same sandbox, which contains its program", { tags: ["slow"] }, () => {
     const { stdout, stderr } = asNobody(`
       import { existsSync } from "node:fs";
       ${importSource("sandbox/choose-sandbox", "chooseSandbox")}
@@ -248,9 +248,9 @@ describe("art-e as the user nobody", needs("root", works), () => {
       closed: expect.objectContaining({ stopped: "workspace" }),
     });
     for (const result of Object.values(JSON.parse(stdout))) expect(result).not.toHaveProperty("left");
-  }, 90_000);
+  });
 
-  test("starts a task's machine, whose memory is also limited", () => {
+  test("starts a task's machine, whose memory is also limited", { tags: ["slow"] }, () => {
     const { stdout, stderr } = asNobody(`
       ${importSource("sandbox/limits", "MACHINE_LIMITS")}
       ${importSource("sandbox/open-task-machine", "chooseMachineHost", "openTaskMachine")}
@@ -270,7 +270,7 @@ describe("art-e as the user nobody", needs("root", works), () => {
       [1, ""],
       [137, ""],
     ]);
-  }, 90_000);
+  });
 });
 
 describe("stale workspaces", () => {
@@ -291,7 +291,7 @@ describe("stale workspaces", () => {
     return child;
   }
 
-  test("disappear at the next start after kill -9, unless their process is running", async () => {
+  test("disappear at the next start after kill -9, unless their process is running", { tags: ["slow"] }, async () => {
     const temporary = path("temporary");
     mkdirSync(join(temporary, "art-e-workspace-of-somebody-else"), { recursive: true });
     const killed = await withWorkspace(temporary);
@@ -312,7 +312,7 @@ describe("stale workspaces", () => {
     expect(readdirSync(temporary)).toEqual(["art-e-workspace-of-somebody-else"]);
   });
 
-  test("disappear at the next suite run if they belong to a killed suite run", async () => {
+  test("disappear at the next suite run if they belong to a killed suite run", { tags: ["slow"] }, async () => {
     const temporary = path("of-suites");
     mkdirSync(temporary);
     const source = `

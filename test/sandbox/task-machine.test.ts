@@ -473,7 +473,7 @@ describe("the processes of a machine", needs("sandbox", machinesStart), () => {
     }
   });
 
-  test("do not outlive a killed program", async () => {
+  test("do not outlive a killed program", { tags: ["slow"] }, async () => {
     const word = `8${process.pid}.25`;
     const child = spawn(process.execPath, ["--import", "jiti/register", HOLDER, word], {
       cwd: join(import.meta.dirname, "../.."),

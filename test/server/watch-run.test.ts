@@ -189,7 +189,7 @@ describe("the page about a running run", { ...needs("browser"), timeout: 180_000
     await provider.close();
   });
 
-  it("shows that the run is stopping, and the run's status if its process was killed", async () => {
+  it("shows that the run is stopping, and the run's status if its process was killed", { tags: ["slow"] }, async () => {
     const { provider, answerNext } = await startHeldProvider();
     const run = start(runLine(provider, "-l 3 --concurrency 1"), { OPENAI_API_KEY: "key" });
     const { page } = await open(await addressOf(run));

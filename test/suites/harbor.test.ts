@@ -483,7 +483,7 @@ describe("grade.py", () => {
     expectSame(pairs);
   });
 
-  it("scores texts with numbers, dates, times and unusual characters like the program", () => {
+  it("scores texts with numbers, dates, times and unusual characters like the program", { tags: ["slow"] }, () => {
     const text = fc
       .array(
         fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...PIECES) }, fc.string({ unit: "binary", maxLength: 4 })),

@@ -69,7 +69,7 @@ describe("file tools in a workspace", () => {
     });
   });
 
-  test("list at most 200 files, with their total number", async () => {
+  test("list at most 200 files, with their total number", { tags: ["slow"] }, async () => {
     for (let i = 0; i < 201; i++) await call("write_file", { path: `f${i}`, content: "" });
     const result = await call("list_files", {});
     expect(result).toMatchObject({ ok: true, value: { total: 201 } });

@@ -219,7 +219,7 @@ export const exportAgentCommand = defineCommand(
     out.result(
       { id, file },
       () =>
-        `Exported agent ${id} to ${file}. Import it into another database: ${commandLine`art-e agents import ${file}`}`,
+        `Exported agent ${id} to ${file}. Import it into another database: ${commandLine`art-e agents import ${file} --db other.db`}`,
     );
   },
 );

@@ -1,6 +1,6 @@
 import { copyFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { needs } from "../../machine-requirements.js";
+import { needs, slow } from "../../machine-requirements.js";
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { jsonLines, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { Workers } from "../queue/queue-setup.js";
@@ -83,7 +83,7 @@ describe("a perturbed run", () => {
     expect(read("one.md")).not.toContain("Reliability");
   });
 
-  it("gives the same answers with a queue as without one", needs("redis"), async () => {
+  it("gives the same answers with a queue as without one", slow(needs("redis")), async () => {
     const redis: RedisServer = await startRedis({});
     const workers = new Workers(folder, () => redis.url);
     try {

@@ -190,7 +190,7 @@ describe("art-e evals cases", () => {
     });
   });
 
-  it("describes suite traces, but makes no cases from them", async () => {
+  it("describes suite traces, but makes no cases from them", { tags: ["slow"] }, async () => {
     const suite = join(ROOT, "fixtures/suites/demo");
     expect((await artE(`run --suite ${suite} -a oracle --db suite.db --quiet`)).code).toBe(0);
     const made = await json("evals cases latest --db suite.db");

@@ -101,7 +101,7 @@ describe("two processes that adjudicate the same disagreement", { timeout: 60_00
 describe("evals watch next to the label page", { ...needs("browser"), timeout: 120_000 }, () => {
   const browser = new TestBrowser();
 
-  it("counts its anchors while the page saves labels, and no label is lost", async () => {
+  it("counts its anchors while the page saves labels, and no label is lost", { tags: ["slow"] }, async () => {
     const { runId, taskResults } = readJson("results.json");
     write("all.jsonl", labelLines(taskResults, { drawn: "all" }));
     await done("evals label --from all.jsonl --quiet");

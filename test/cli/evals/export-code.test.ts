@@ -102,16 +102,19 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     expectSameVerdicts("again.jsonl");
   });
 
-  it("return from TypeScript files, and give the same verdicts in their own process", async () => {
+  it("return from TypeScript files, and give the same verdicts in their own process", { tags: ["slow"] }, async () => {
     await json(`evals export ${names.map((name) => `${name}@1`).join(" ")} --format typescript -o typescript`);
     const imported: { name: string; version: number }[] = await json("evals add typescript");
     expect(imported.map(({ name }) => name).sort()).toEqual([...names].sort());
     const [{ version } = { version: 0 }] = imported;
-    expect(await json(`evals show several@${version}`)).toMatchObject({ kind: "typescript", criterion: 'It is "so".' });
+    expect(await json(`evals show several@${version}`)).toMatchObject({
+      kind: "typescript",
+      criterion: 'It is "so".',
+    });
     await json(`evals run ${imported.map((one) => `${one.name}@${one.version}`).join(" ")}`);
     expect(await artE("export-traces --run latest -o third.jsonl --quiet")).toMatchObject({ code: 0 });
     expectSameVerdicts("third.jsonl");
-  }, 120_000);
+  });
 
   it("contain Python source code in Inspect's format", async () => {
     await json("evals export short@1 polite@1 --format inspect -o scorers");

@@ -196,7 +196,9 @@ describe("a judge as an eval", () => {
     expect(stderr).toContain("Too few labels to test evals: 0 good and 0 bad traces for right");
   });
 
-  it("shows labeled answers of the training half in its prompt, but not for their own question", async () => {
+  it("shows labeled answers of the training half in its prompt, but not for their own question", {
+    tags: ["slow"],
+  }, async () => {
     const added = await json(`evals add judge --judge ${MODEL} --examples 4`);
     expect(added).toMatchObject({ name: "judge", version: 2, kind: "judge" });
     const { examples } = added.judge;

@@ -131,7 +131,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     expect((await artE(`evals use ${name}`)).stderr).toContain("was never tested");
   }
 
-  it("fail validation if they list the ids of bad traces or tasks", async () => {
+  it("fail validation if they list the ids of bad traces or tasks", { tags: ["slow"] }, async () => {
     const { taskResults } = readJson("results.json");
     const bad = (taskResults as { traceId: string; taskId: number; agentAnswer: string }[]).filter(
       ({ agentAnswer }) => !isBrief(agentAnswer),
@@ -149,7 +149,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     );
   });
 
-  it("fail validation if they abstain on many bad traces", async () => {
+  it("fail validation if they abstain on many bad traces", { tags: ["slow"] }, async () => {
     const some = 'return (1.0, "short") if words <= 14 else (None, "no idea") if words % 2 == 0 else (0.0, "long")';
     write("half.py", SHORT.replace(/return .*/, some));
     await json("evals add half.py");
@@ -158,7 +158,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     expect(stdout).toMatch(/it judges only \d+% of the bad traces \(minimum 80%\)/);
   });
 
-  it("fail on unseen questions if they memorize answers, even if the ids differ", async () => {
+  it("fail on unseen questions if they memorize answers, even if the ids differ", { tags: ["slow"] }, async () => {
     // Every question twice, the second time under another id.
     await json(`export-traces --run ${runId} -o all.jsonl --overwrite`);
     const lines = read("all.jsonl").trimEnd().split("\n");

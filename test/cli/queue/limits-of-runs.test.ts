@@ -58,7 +58,7 @@ describe("a queued run with two workers", needs("redis"), () => {
     await provider?.close();
   });
 
-  it("sends no more requests than --rpm allows one process", async () => {
+  it("sends no more requests than --rpm allows one process", { tags: ["slow"] }, async () => {
     // Two per second: the eighth starts three seconds after the first. On a busy machine the first arrives late.
     expect(await artE(`${LINE} -l 8 --rpm 120`, variables())).toMatchObject({ code: 0 });
     expect(times).toHaveLength(8);

@@ -125,7 +125,9 @@ describe("a queued run after a failure", needs("redis"), () => {
       await expect.poll(asked).toBeLessThanOrEqual(TASKS + 4);
     });
 
-    it("finds the answers from the time without a coordinator, and requests nothing again", async () => {
+    it("finds the answers from the time without a coordinator, and requests nothing again", {
+      tags: ["slow"],
+    }, async () => {
       const before = provider.requests.length;
       const run = start(LINE, variables());
       await provider.received(before + 8);
@@ -174,7 +176,7 @@ describe("a queued run after a failure", needs("redis"), () => {
       return usage.inputTokens;
     }
 
-    it("continues a killed worker's tasks with the stored replies", async () => {
+    it("continues a killed worker's tasks with the stored replies", { tags: ["slow"] }, async () => {
       const asked = countAsked();
       const dying = worker("d");
       let ofDying = 0;

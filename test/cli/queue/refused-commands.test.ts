@@ -158,7 +158,7 @@ describe("a queue whose Redis rejects commands", needs("redis"), () => {
       expect((await run.ended).code).toBe(130);
     });
 
-    it("ends a run at the first signal, and a resume answers only the missing tasks", async () => {
+    it("ends a run at the first signal, and a resume answers only the missing tasks", { tags: ["slow"] }, async () => {
       const before = provider.requests.length;
       await startWorkers();
       const run = await loseRedis();

@@ -101,7 +101,9 @@ describe("runs with a queue", () => {
       expect(read("art-e.db")).not.toContain(PASSWORD);
     });
 
-    it("finishes the workers' tasks at the first Ctrl-C, stops at the second, and can be resumed. Workers end the same way", async () => {
+    it("finishes the workers' tasks at the first Ctrl-C, stops at the second, and can be resumed. Workers end the same way", {
+      tags: ["slow"],
+    }, async () => {
       delayMs = 100;
       const before = provider.requests.length;
       const own = { ...queue(), ...keys() };

@@ -65,7 +65,9 @@ describe("art-e ctl with a queue", needs("redis"), () => {
     await expect(ctl("pause run_")).rejects.toThrow("is on the queue");
   });
 
-  it("keeps the limits and the tasks of a run if Redis contains requests out of bounds", async () => {
+  it("keeps the limits and the tasks of a run if Redis contains requests out of bounds", {
+    tags: ["slow"],
+  }, async () => {
     const waiting: (() => void)[] = [];
     provider = await startFakeProvider(async () => {
       await new Promise<void>((resolve) => waiting.push(resolve));
@@ -146,7 +148,7 @@ describe("art-e ctl with a queue", needs("redis"), () => {
     expect(endings.filter((ending: string) => ending === "timeout")).toHaveLength(2);
   });
 
-  it("runs failed tasks again", async () => {
+  it("runs failed tasks again", { tags: ["slow"] }, async () => {
     let release = () => {};
     const last = new Promise<void>((resolve) => {
       release = resolve;

@@ -3,7 +3,7 @@ import { copyFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Database } from "../../../src/store/sqlite.js";
 import type { QuestionTrace } from "../../../src/traces/trace.js";
-import { needs } from "../../machine-requirements.js";
+import { needs, slow } from "../../machine-requirements.js";
 import { startRedis } from "../../queue/redis-server.js";
 import { jsonLines, MAIL, ROOT, workFolder } from "../art-e.js";
 import { Workers } from "../queue/queue-setup.js";
@@ -94,7 +94,7 @@ describe("actions and planted emails", { timeout: 120_000 }, () => {
     );
   });
 
-  it("stay the same in a run over a queue, and change the mail of no worker", needs("redis"), async () => {
+  it("stay the same in a run over a queue, and change the mail of no worker", slow(needs("redis")), async () => {
     const redis = await startRedis({});
     const workers = new Workers(folder, () => redis.url);
     try {

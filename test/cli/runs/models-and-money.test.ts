@@ -308,7 +308,7 @@ describe("caching and replaying", () => {
   });
 
   describe("--record and replay/FILE", () => {
-    it("reproduce a run with its failures, retries and epochs, at any concurrency", async () => {
+    it("reproduce a run with its failures, retries and epochs, at any concurrency", { tags: ["slow"] }, async () => {
       const asked = new Map<string, number>();
       provider = await startFakeProvider(({ question, turn }) => {
         const times = (asked.get(question) ?? 0) + 1;
@@ -337,6 +337,6 @@ describe("caching and replaying", () => {
         expect(await turnsOf("replay.json")).toEqual(turns);
       }
       expect(provider.requests).toHaveLength(requests);
-    }, 180_000);
+    });
   });
 });

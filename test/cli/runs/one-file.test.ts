@@ -44,7 +44,7 @@ const variables = () => ({ ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: pr
 const LONG = { timeout: 120_000 };
 
 describe("a run during an import", LONG, () => {
-  it("waits while the file is locked, and says so", async () => {
+  it("waits while the file is locked, and says so", { tags: ["slow"] }, async () => {
     const { child, ended } = start(`${RUN} -l 3 -o waited.json`, variables());
     await provider.received(before + 1);
     const other = new Database(path("art-e.db"));

@@ -84,7 +84,7 @@ describe("an agent command", () => {
     expect(new Set(logLines("b.log").map((line) => line.split(" ")[0])).size).toBe(2);
   });
 
-  it("ends with all its children after the task timeout if it hangs", async () => {
+  it("ends with all its children after the task timeout if it hangs", { tags: ["slow"] }, async () => {
     const { code } = await run(commandOf("c.log", "hang"), "-l 2 --concurrency 2 --task-timeout 15 -o c.json");
     expect(code).toBe(3);
     expect(readJson("c.json").endings).toEqual({ timeout: 2 });
@@ -126,7 +126,7 @@ describe("an agent command", () => {
     expect([forced.code, forced.stderr]).toEqual([0, ""]);
   });
 
-  it("keeps its original settings if the run is repeated or resumed", async () => {
+  it("keeps its original settings if the run is repeated or resumed", { tags: ["slow"] }, async () => {
     await run(commandOf("f.log"), "-a mine --ids 1");
     const again = await artE("run --repeat latest --json --quiet");
     expect([again.code, JSON.parse(again.stdout).completedTasks]).toEqual([0, 1]);

@@ -335,7 +335,7 @@ describe("a queued run", needs("redis"), () => {
     await redis?.close();
   });
 
-  it("sends the workers' variables, and rejects values that only this machine has", async () => {
+  it("sends the workers' variables, and rejects values that only this machine has", { tags: ["slow"] }, async () => {
     const line = [
       ...RUN.filter((word) => word !== "--concurrency" && word !== "1"),
       "-l",

@@ -52,7 +52,9 @@ describe("a run that stops itself with --until", () => {
     expect(stdout).toContain("fixed-n, must not be read before all planned questions are answered\n");
   });
 
-  it("tests questions in a seeded random order, so the verdict does not depend on the concurrency", async () => {
+  it("tests questions in a seeded random order, so the verdict does not depend on the concurrency", {
+    tags: ["slow"],
+  }, async () => {
     const settledAfter = async (...flags: string[]) => {
       const { until, totalTasks } = await ran("better than short on semantic", ...flags);
       expect(until.verdict).toBe("established");

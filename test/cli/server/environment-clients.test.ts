@@ -85,7 +85,7 @@ describe("an episode's rewards", () => {
   });
   afterAll(stop);
 
-  it("equal a run's scores for the same policy over 64 trl threads, task by task", async () => {
+  it("equal a run's scores for the same policy over 64 trl threads, task by task", { tags: ["slow"] }, async () => {
     const rewards = await python(await serve("--reward semanticScore --no-save"), "trl_rollouts.py", "test");
     expect(rewards.map(({ index }) => index)).toEqual([...rewards.keys()]);
     expect(rewards.map(({ reward }) => reward)).toEqual(offline("semanticScore"));
@@ -109,7 +109,9 @@ describe("an episode's rewards", () => {
       },
     );
 
-    it("do not reach trl if the server dies, and continue with the next episode after its restart", async () => {
+    it("do not reach trl if the server dies, and continue with the next episode after its restart", {
+      tags: ["slow"],
+    }, async () => {
       const child = spawn("python3", [join(TRAINERS, "lost_server.py")], {
         env: { ...process.env, ...variables(url) },
         stdio: ["pipe", "pipe", "inherit"],

@@ -36,7 +36,9 @@ const COMPILED_FOR_20 = `module.exports = class { constructor() {
   throw new Error("The module was compiled against a different Node.js version using\\nNODE_MODULE_VERSION 115. Rebuild it.");
 } };`;
 
-it("reports an installation for another Node version before the native code can end the process", () => {
+it("reports an installation for another Node version before the native code can end the process", {
+  tags: ["slow"],
+}, () => {
   const [installed, version] = NODE < 22 ? ["22 or newer", "13.2.0"] : ["20", "12.11.1"];
   const { status, stdout, stderr } = stats(programWith("other", version, "process.abort();"));
   expect(stderr).toMatch(

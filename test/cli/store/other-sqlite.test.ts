@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync 
 
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { Database } from "../../../src/store/sqlite.js";
-import { needs } from "../../machine-requirements.js";
+import { needs, slow } from "../../machine-requirements.js";
 import { startFakeProvider } from "../../providers/fake-provider.js";
 import { connect } from "../../server/training-server.js";
 import { addressOf, QUESTIONS, type Started, workFolder } from "../art-e.js";
@@ -104,7 +104,7 @@ function locksOf(pid: number | undefined, file: string): string[] {
 const COUNT = "SELECT count(*) FROM results";
 
 describe("a run while another program's SQLite opens its database", () => {
-  it("holds a lock on the database while tasks are running", needs("linux"), async () => {
+  it("holds a lock on the database while tasks are running", slow(needs("linux")), async () => {
     const file = newDatabase();
     const provider = await startProvider();
     provider.allow(20);
@@ -116,7 +116,7 @@ describe("a run while another program's SQLite opens its database", () => {
     expect(locks).toContain("READ");
   });
 
-  it("keeps every saved result if it is killed after `sqlite3` has read", needs("sqlite3"), async () => {
+  it("keeps every saved result if it is killed after `sqlite3` has read", slow(needs("sqlite3")), async () => {
     for (let i = 0; i < REPEATS; i++) {
       const file = newDatabase();
       const provider = await startProvider();
@@ -148,7 +148,7 @@ describe("a run while another program's SQLite opens its database", () => {
     }
   });
 
-  it("stops with an error if the -wal file is deleted", async () => {
+  it("stops with an error if the -wal file is deleted", { tags: ["slow"] }, async () => {
     const file = newDatabase();
     const provider = await startProvider();
     provider.allow(20);

@@ -8,7 +8,7 @@ import { parse } from "smol-toml";
 import { beforeAll, describe, expect, it } from "vitest";
 import { withReadOnly } from "../../../src/store/open-store.js";
 import type { Question } from "../../../src/tasks/question.js";
-import { ENRON, needs } from "../../machine-requirements.js";
+import { ENRON, needs, slow } from "../../machine-requirements.js";
 import { machinesStart } from "../../suites/machines-start.js";
 import { demoQuestions, MAIL, MARCUS, QUESTIONS, ROOT, workFolder } from "../art-e.js";
 
@@ -113,7 +113,7 @@ describe("art-e env export --format harbor", () => {
 
   it(
     "includes the same emails as the raw files for real mail, and does not reveal an answer",
-    needs("real-mail"),
+    slow(needs("real-mail")),
     async () => {
       const linesOf = (file: string) => readFileSync(join(ENRON, file), "utf8").trim().split("\n");
       const questions = linesOf("questions.jsonl").map((line) => JSON.parse(line) as Question);

@@ -151,7 +151,9 @@ describe("a hostile agent", needs("sandbox", machinesStart), () => {
     }
   });
 
-  it("works in parallel with three others, and does not see their files and processes", async () => {
+  it("works in parallel with three others, and does not see their files and processes", {
+    tags: ["slow"],
+  }, async () => {
     suite = writeTasks(["1", "2", "3", "4"]);
     let ready = 0;
     const look =

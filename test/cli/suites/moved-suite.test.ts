@@ -64,14 +64,14 @@ describe("suite folders with the same task definitions", needs("sandbox", machin
     write(`b/demo/${FOLDER}/${gold}`, "x,y\n1,2\n");
   });
 
-  it("use their own gold files for grading, in any order", async () => {
+  it("use their own gold files for grading, in any order", { tags: ["slow"] }, async () => {
     const scores: unknown[] = [];
     for (const folder of ["a", "b", "a"])
       scores.push((await run(`--suite ${folder}/demo --oracle oracle.jsonl`)).score);
     expect(scores).toEqual([1, 0, 1]);
   });
 
-  it("appear in the run's settings, even if all files are the same", async () => {
+  it("appear in the run's settings, even if all files are the same", { tags: ["slow"] }, async () => {
     copy("new/renamed");
     rmSync(path("b"), { recursive: true });
     copy("b/demo");
@@ -101,7 +101,7 @@ describe("suite folders with the same task definitions", needs("sandbox", machin
       expect(query("SELECT source FROM runs WHERE id = ?", runId)).toEqual({ source: path("new/demo") });
     });
 
-    it("finds a suite that was moved together with the database, and its oracle file", async () => {
+    it("finds a suite that was moved together with the database, and its oracle file", { tags: ["slow"] }, async () => {
       copy("old/suites/demo");
       const db = path("old/art-e.db");
       const begun = await artE(`run -a oracle --suite old/suites/demo --task ${TASK} --json --quiet --db ${db}`);
@@ -122,7 +122,9 @@ describe("suite folders with the same task definitions", needs("sandbox", machin
       expect(JSON.parse(result).suite).toMatchObject({ score: 1, state: "success" });
     });
 
-    it("rejects a folder if a task is missing, or if its definition or an input file changed, unless forced", async () => {
+    it("rejects a folder if a task is missing, or if its definition or an input file changed, unless forced", {
+      tags: ["slow"],
+    }, async () => {
       const { runId } = await run("--suite a/demo --oracle oracle.jsonl");
       interrupt(runId);
       const expectRefused = async (why: string) =>
@@ -144,7 +146,7 @@ describe("suite folders with the same task definitions", needs("sandbox", machin
     });
   });
 
-  it("allow a repeat in the folder that --suite specifies", async () => {
+  it("allow a repeat in the folder that --suite specifies", { tags: ["slow"] }, async () => {
     const { runId } = await run("--suite a/demo --oracle oracle.jsonl");
     renameSync(path("a"), path("new"));
     const repeated = await artE(`run --repeat ${runId} --suite new/demo --json --quiet`);

@@ -128,7 +128,7 @@ describe("offline agents", () => {
       .taskResults.map(({ taskId, ending, suite }) => [`${taskId}`.slice(0, 8), ending, suite?.score]);
 
   describe("in art-e run --suite", needs("sandbox", machinesStart), () => {
-    it("score 1 with the oracle's files in place, and 0 if nothing was done", async () => {
+    it("score 1 with the oracle's files in place, and 0 if nothing was done", { tags: ["slow"] }, async () => {
       for (const [agent, score] of [
         ["oracle", 1],
         ["noop", 0],
@@ -143,7 +143,7 @@ describe("offline agents", () => {
       }
     });
 
-    it("resume the oracle's run with its original file", async () => {
+    it("resume the oracle's run with its original file", { tags: ["slow"] }, async () => {
       const suite = path("demo");
       cpSync(SUITE, suite, { recursive: true });
       const TASK = "142a807f-2837-51cf-879a-45809fa50acf";

@@ -117,7 +117,7 @@ describe("suites with accounts", () => {
   }
 
   describe("settings of accounts", needs("sandbox", machinesStart), () => {
-    it("exist in the machine of a task tagged account, and nowhere else", async () => {
+    it("exist in the machine of a task tagged account, and nowhere else", { tags: ["slow"] }, async () => {
       const suite = suiteWith(JSON.stringify(FILLED));
       const { code, stdout, stderr } = await run(suite, "");
       expect({ code, stderr: stderr.includes("Error") }).toEqual({ code: 3, stderr: false });
@@ -140,7 +140,7 @@ describe("suites with accounts", () => {
       expect(holdsSecret([...everyFile(path(".")), ...sent, ...printed])).toEqual([]);
     });
 
-    it("come from the user's folder, or from variables, which take precedence", async () => {
+    it("come from the user's folder, or from variables, which take precedence", { tags: ["slow"] }, async () => {
       const suite = suiteWith(null);
       const own = path("accounts");
       mkdirSync(join(own, "lakehouse"), { recursive: true });

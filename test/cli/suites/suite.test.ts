@@ -358,7 +358,9 @@ describe("running a suite", () => {
       expect(shown.stdout).not.toMatch(/_gold|north\.conf|test-key|ANTHROPIC/);
     });
 
-    it("resumes a run that a limit stopped, and lists the flags that a suite run does not accept", async () => {
+    it("resumes a run that a limit stopped, and lists the flags that a suite run does not accept", {
+      tags: ["slow"],
+    }, async () => {
       const begun = await run(
         `--suite ${SUITE} --task ${KILNS},${LAMPS} -a data-worker --max-run-tokens 1 --concurrency 1 --quiet`,
       );
