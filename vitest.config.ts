@@ -18,9 +18,9 @@ const PROGRAMS = [
 
 /** Files with cases that are tagged `slow`: stress that takes long, beside a smaller case of the same in `npm test`. */
 const slowFiles = () =>
-  readdirSync("test", { recursive: true, encoding: "utf8" })
+  ["test", "packaging"]
+    .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => `${folder}/${name}`))
     .filter((name) => name.endsWith(".test.ts"))
-    .map((name) => `test/${name}`)
     .filter((name) => readFileSync(name, "utf8").match(/tags: \["slow"|\bslow\(/) !== null);
 
 /** With ART_E_SLOW=1, as in `npm run test:slow`, only those cases run. */

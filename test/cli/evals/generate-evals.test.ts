@@ -202,7 +202,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
       expect(scores["eval:generated_safety"]).toBe(agentAnswer.split(/\s+/).length <= 14 ? 1 : 0);
   });
 
-  it("costs nothing again for a reply if the program was killed afterwards", { tags: ["slow"] }, async () => {
+  it("costs nothing again for a reply if the program was killed afterwards", async () => {
     const answered = new Set<string>();
     let left = 3;
     answer = (request) => {
