@@ -157,7 +157,7 @@ describe("art-e score", () => {
     );
   });
 
-  it("loses nothing to SIGKILL, and reaches the same result when called again", { tags: ["slow"] }, async () => {
+  it("loses nothing to SIGKILL, and reaches the same result when called again", async () => {
     slow = 15;
     const line = "score --judge openai/judge-3 --quiet";
     for (const more of [10, 40]) {
