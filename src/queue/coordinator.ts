@@ -75,8 +75,8 @@ interface DispatchRequest {
  */
 const TASKS_AHEAD = 5_000;
 
-/** Maximum milliseconds to wait for Redis to remove a finished run from the queue. */
-const CLOSING_MS = 5_000;
+/** Maximum milliseconds to wait for Redis to remove a finished run from the queue. It can be restarting. */
+const CLOSING_MS = 15_000;
 
 /** Lets the workers of a queue answer a run's tasks. Throws a UserError if the queue cannot be used. */
 export async function queueAnswerer(
@@ -119,10 +119,10 @@ export async function queueAnswerer(
       return tasks;
     },
     async close() {
-      signal.removeEventListener("abort", endPatience);
       const patience = setTimeout(() => redis.abandon(), CLOSING_MS);
       await tasks?.close();
       clearTimeout(patience);
+      signal.removeEventListener("abort", endPatience);
       redis.abandon();
     },
   };
@@ -465,7 +465,9 @@ class DispatchedTasks implements TaskAnswerer {
     const { redis, manifest } = this.request;
     await this.queue.pause();
     await this.queue.drain();
-    await this.results.removeSaved();
+    // An earlier coordinator might have been killed between saving results and removing them.
+    do await this.results.removeSaved();
+    while ((await this.results.collect()) > 0);
     await this.results.removeHeld();
     const { active, finished } = await this.queue.counts();
     if (active + finished > 0) return;

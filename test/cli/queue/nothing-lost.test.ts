@@ -142,6 +142,28 @@ describe("a queued run after a failure", needs("redis"), () => {
       expect(provider.requests.length - before).toBe(TASKS);
     });
 
+    it("is removed from the queue by a resume if its coordinator was killed after saving the last results", {
+      tags: ["slow"],
+    }, async () => {
+      const before = provider.requests.length;
+      const run = start(LINE, variables());
+      await provider.received(before + 8);
+      run.child.kill("SIGKILL");
+      await run.ended;
+      await provider.received(before + TASKS);
+      await expect.poll(async () => (await redis.client.keys("art-e:*:active")).length).toBe(0);
+      const keys = await leftInRedis();
+      const values = await Promise.all(keys.map((key) => redis.client.dumpBuffer(key)));
+      expect(await artE("run --resume latest --quiet", variables())).toMatchObject({ code: 0 });
+      await expect.poll(leftInRedis).toEqual([]);
+      // As if it had been killed before it removed the results that it had just saved.
+      for (const [i, key] of keys.entries()) await redis.client.restore(key, 0, values[i] as Buffer);
+      expect(new Set(keys.flatMap((key) => /:e1-\d+$/.exec(key) ?? [])).size).toBe(TASKS);
+      expect(await artE("run --resume latest --quiet", variables())).toMatchObject({ code: 0 });
+      await isWhole();
+      expect(provider.requests.length - before).toBe(TASKS);
+    });
+
     it("adds the missing tasks again after Redis lost everything", { tags: ["slow"] }, async () => {
       const asked = countAsked();
       const run = artE(LINE, variables());
