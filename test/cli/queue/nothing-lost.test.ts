@@ -142,7 +142,7 @@ describe("a queued run after a failure", needs("redis"), () => {
       expect(provider.requests.length - before).toBe(TASKS);
     });
 
-    it("is removed from the queue by a resume if its coordinator was killed after saving the last results", {
+    it("leaves the queue at a resume if its coordinator was killed after saving the last results", {
       tags: ["slow"],
     }, async () => {
       const before = provider.requests.length;
