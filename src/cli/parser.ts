@@ -2,7 +2,7 @@
 import yargs, { type Argv, type Options, type PositionalOptions } from "yargs";
 import { Interrupted } from "../platform/app-context.js";
 import { commandLine, helpHint } from "../platform/command-line.js";
-import { EXIT, type ExitCode, messageOf, UserError } from "../platform/errors.js";
+import { EXIT, type ExitCode, messageOf, reasonOf, UserError } from "../platform/errors.js";
 import { didYouMean } from "../platform/near-names.js";
 import { compact, presentProperties } from "../platform/optional-values.js";
 import { programVersion } from "../platform/program-files.js";
@@ -197,10 +197,21 @@ function describe(error: unknown): Described {
       exitCode: EXIT.failed,
     };
   }
+  if (error instanceof Error && "path" in error && "code" in error && ACCESS_CODES.has(String(error.code))) {
+    return {
+      code: "access_denied",
+      message: `Cannot access ${error.path}: ${reasonOf(error)}.`,
+      hint: "Change its permissions, or pass another path.",
+      exitCode: EXIT.usage,
+    };
+  }
   const message = messageOf(error);
   const hint = "This is a bug in art-e. Run it again with --verbose for the details.";
   return { code: "bug", message, hint, exitCode: EXIT.failed };
 }
+
+/** System errors about the permissions of a path, which can be a part of a folder that the user passed. */
+const ACCESS_CODES: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS"]);
 
 function stackOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -162,6 +162,15 @@ describe("wrong input", () => {
     expect([exitCode, text]).toEqual([1, expect.stringMatching(/^art-e: Too many open files: .*\n {7}Allow more/)]);
   });
 
+  it("names a path whose permissions deny access in formatError, without calling it a bug", () => {
+    const about = { code: "EACCES", syscall: "scandir", path: "suite/examples" };
+    const error = Object.assign(new Error("EACCES: permission denied, scandir 'suite/examples'"), about);
+    expect(formatError(error, { json: false, verbose: false })).toEqual({
+      text: "art-e: Cannot access suite/examples: permission denied.\n       Change its permissions, or pass another path.",
+      exitCode: 2,
+    });
+  });
+
   describe("an invalid command line", () => {
     it.each([
       ["--quiet", "No command given.", "See art-e --help."],
