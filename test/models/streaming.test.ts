@@ -233,6 +233,30 @@ describe.each(WIRE_FORMATS)("a streamed call over %s", (format) => {
     expect((await call(model)).reply.content).toBe("Hello.");
     expect(provider.requests).toHaveLength(3);
   });
+
+  it.each([
+    "This model only support stream mode, please enable the stream parameter to access the model. ",
+    "parameter.enable_thinking must be set to false for non-streaming calls",
+    "Stream must be set to true",
+  ])("streams without a listener if the server requires it, also the next time (%s)", async (message) => {
+    const refused = { status: 400, json: { error: { code: "invalid_parameter_error", message } } };
+    const streamed = { frames: framesOf(format, ANSWER) };
+    const model = await start(format, refused, streamed, streamed);
+    for (const _ of [1, 2]) {
+      const { content, notes } = await model.complete(REQUEST, never);
+      expect({ content, notes }).toEqual({ content: ANSWER.text?.join(""), notes: undefined });
+    }
+    const streams = provider.requests.map(({ path, body }) => path.includes("stream") || body.stream === true);
+    expect(streams).toEqual([false, true, true]);
+  });
+
+  it("reads a stream that it did not request", async () => {
+    const model = await start(format, { frames: framesOf(format, SEARCH) });
+    const { content, toolCalls, usage } = await model.complete(REQUEST, never);
+    expect(content).toBe("Let me look.");
+    expect(toolCalls.map(({ arguments: args }) => args)).toEqual([{ query: "Zürich" }, { query: "日本" }]);
+    expect(usage).toMatchObject({ inputTokens: 100 });
+  });
 });
 
 describe("a streamed chat completion", () => {

@@ -20,7 +20,7 @@ import { type ReceivedCall, toToolCalls } from "../tool-calls.js";
 import { type AdaptedTools, adaptTools, type SchemaDialect } from "../tool-schemas.js";
 import { jsonBytes, jsonHeaders, sdkReply, timeoutError } from "../wire/http-sender.js";
 import type { RequestBody } from "../wire/omissions.js";
-import { type OnDelta, postForReply, type ReplyAssembler, type Send } from "../wire/stream-reply.js";
+import { fromEventText, type OnDelta, postForReply, type ReplyAssembler, type Send } from "../wire/stream-reply.js";
 
 /** A reply in the terms that all wire formats share. */
 interface ReceivedReply {
@@ -71,35 +71,47 @@ export function httpModel(format: WireFormat): Model {
     // Created before the call, so that only the bytes stay in memory while it is running.
     const call = { headers: addHeaders(jsonHeaders(headers)), body: bytesOf(body), signal, timeoutMs, secrets };
     const target = onDelta === undefined ? { url } : { url: streamUrl, isStreamed: true };
-    return () => postForReply({ ...call, ...target }, format.assembler(onDelta ?? (() => {})));
+    return () => postForReply({ ...call, ...target }, format.assembler(onDelta ?? ignore));
   };
 
-  /** Makes one call, streamed if there is an `onDelta`. */
-  const complete = (request: ModelRequest, signal: AbortSignal, onDelta?: OnDelta) => {
+  /** Posts a request without streaming. Some gateways stream the reply anyway, which an SDK returns as text. */
+  const postPlain = (body: RequestBody, headers: Record<string, string>, signal: AbortSignal): Send => {
+    if (sdkPost === undefined) return post(body, headers, signal);
+    const send = async (within: AbortSignal) => {
+      const reply = await sdkReply(sdkPost(body, headers, within));
+      return { ...reply, body: await fromEventText(reply.body, format.assembler(ignore), within) };
+    };
+    return () => withDeadline(signal, timeoutMs, () => timeoutError({ timeoutMs }), send);
+  };
+
+  /** Whether the server only streams, learned from its error. */
+  let onlyStreams = false;
+
+  /** Makes one call, streamed if there is an `onDelta` or the server only streams. */
+  const complete = (request: ModelRequest, signal: AbortSignal, listener?: OnDelta) => {
     const tools = adapt(request.tools);
+    const onDelta = listener ?? (onlyStreams ? ignore : undefined);
     return parameters.complete(
       request,
       (sent): RequestBody => ({
         ...withExtraBody(format.bodyOf(request, tools, sent), extras.body),
         ...(onDelta === undefined ? {} : streamFields),
       }),
-      (sent, body) => {
+      async (sent, body) => {
         const headers = { ...format.headersOf(body) };
-        const send: Send =
-          sdkPost === undefined || onDelta !== undefined
-            ? post(body, headers, signal, onDelta)
-            : () =>
-                withDeadline(
-                  signal,
-                  timeoutMs,
-                  () => timeoutError({ timeoutMs }),
-                  (within) => sdkReply(sdkPost(body, headers, within)),
-                );
         const read = (reply: unknown) => ({
           sent,
           ...toReply(format.provider, format.read(reply), request.messages),
         });
-        return attempt(endpoint, signal, send, read, tools);
+        if (onDelta !== undefined) return attempt(endpoint, signal, post(body, headers, signal, onDelta), read, tools);
+        try {
+          return await attempt(endpoint, signal, postPlain(body, headers, signal), read, tools);
+        } catch (error) {
+          if (!requiresStream(error)) throw error;
+        }
+        onlyStreams = true;
+        const streamed = post({ ...body, ...streamFields }, headers, signal, ignore);
+        return attempt(endpoint, signal, streamed, read, tools);
       },
     );
   };
@@ -120,6 +132,8 @@ export function httpModel(format: WireFormat): Model {
     },
   };
 }
+
+const ignore: OnDelta = () => {};
 
 /** Converts a reply after the messages in `earlier`. Throws a ModelError if it broke off. */
 export function toReply(provider: string, received: ReceivedReply, earlier: readonly Message[]): Reply {
@@ -148,4 +162,13 @@ function refusesStream(error: unknown, hasOwnPath: boolean): boolean {
   if (!(error instanceof ModelError) || error.status === null) return false;
   if (hasOwnPath && UNKNOWN_PATH.has(error.status)) return true;
   return UNSUPPORTED.has(error.status) && /stream(?!_options)/i.test(error.message);
+}
+
+/** Words of servers that only stream, such as Alibaba Cloud's for some models. */
+const ONLY_STREAMS =
+  /\bonly (?:\w+ )?(?:supports? |available (?:in|with) )?(?:the )?stream(?:ing)?\b|\benable (?:the )?stream|\bstream[`'"]? (?:must|needs to|should) be (?:set to )?true|\bnon-stream(?:ing)?\b|\bstreaming is required\b/i;
+
+/** Returns whether a server rejects a request because it is not streamed. */
+function requiresStream(error: unknown): boolean {
+  return error instanceof ModelError && UNSUPPORTED.has(error.status ?? 0) && ONLY_STREAMS.test(error.message);
 }

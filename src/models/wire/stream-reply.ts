@@ -1,6 +1,7 @@
 // Sends one request and reads its reply, streamed or not. Each wire format has an assembler, which reports the parts of
 // a streamed reply as they arrive and builds the body that the server would have sent without streaming. From there on,
 // both kinds of replies are read by the same code.
+import { Readable } from "node:stream";
 import { parseJsonOrNull } from "../../platform/json.js";
 import { failureInReply } from "../endpoint.js";
 import { ModelError, type ReplyDelta } from "../model.js";
@@ -85,6 +86,12 @@ async function bodyOf(reply: HttpReply, assembler: ReplyAssembler, signal: Abort
   }
   const body = jsonIn(text);
   return Array.isArray(body) ? assembled(eventsOf(body), assembler, signal) : body;
+}
+
+/** Builds the body of a reply whose event stream was read as text. Returns any other body unchanged. */
+export async function fromEventText(body: unknown, assembler: ReplyAssembler, signal: AbortSignal): Promise<unknown> {
+  if (typeof body !== "string" || !isEventStream(body)) return body;
+  return assembled(readEvents(Readable.from([Buffer.from(body)])), assembler, signal);
 }
 
 /** Returns the start of a body, up to its first field, and the entire body. */
