@@ -43,6 +43,8 @@ interface ProviderFailure {
 const about = (thing: string, fault: string, gap = 60) =>
   `\\b(?:${thing})\\b.{0,${gap}}?\\b(?:${fault})|\\b(?:${fault})\\b.{0,${gap}}?\\b(?:${thing})\\b`;
 
+const anyOf = (...patterns: readonly string[]) => new RegExp(patterns.join("|"), "i");
+
 /** A warning ("your account may be suspended") is not a fault. */
 const NOT_A_WARNING = "(?<!\\b(?:may|might|could|can|will) (?:\\w+ ){0,3})";
 
@@ -97,7 +99,13 @@ const NO_TOOLS = [
   "\\b(?:tools?|tool[ -]?(?:use|call(?:s|ing)?)|function[ -]?call(?:s|ing)?|functions)[`'\"]? (?:(?:is|are) (?:not (?:supported|enabled|available)|unsupported)|with function calling is unsupported)|(?:not supported|unsupported)\\b.{0,40}\\b(?:tool|function) call|requires? --(?:enable-auto-tool-choice|jinja)",
 ];
 
-const BROKEN_CALL = /\btool call validation failed|\bfailed to (?:call a|parse (?:the )?(?:tool|function))/i;
+/** The server could not read the model's output. The last words are those of llama.cpp, Ollama and vLLM (gpt-oss). */
+const BROKEN_CALL = anyOf(
+  "\\btool call validation failed",
+  "\\b(?:failed to|error|unable to|could not|cannot) (?:call|generat(?:e|ing)|pars(?:e|ing))(?: the| a| an)? (?:tool|function|fc)(?![a-z]| (?:schema|definition|declaration|parameter)s?)",
+  "\\b(?:tool|function)[_ ]calls?\\b.{0,30}\\bcould not be parsed|\\bgenerated an? (?:invalid|malformed) (?:tool|function)",
+  "\\bfailed to parse input at pos|\\bXML syntax error\\b.{0,40}\\belement <|\\btokens? (?:remaining in message header|\\d+ while expecting start token)",
+);
 
 /** The tools of a request, which are the same in every call of an agent. Texts about tokens are about a prompt. */
 const TOOLS = [
@@ -136,8 +144,6 @@ const TOO_LONG = [
   "(?:maximum|max) length of (?:the |current )*(?:question|prompt|input|message)|\\bcontext (?:reached|full)|at most \\d+ tokens|range of input length|inputs?`? (?:tokens|must have less than)|input token count|must be at least 1, got -",
   "reduce (?:the length|the size|your prompt|your input)|context_length_exceeded|max length exceeded|\\bcurrent length\\b.{0,40}\\blimit\\b",
 ];
-
-const anyOf = (...patterns: readonly string[]) => new RegExp(patterns.join("|"), "i");
 
 /** Failure classes in the order they are checked. */
 export const FAILURE_CLASSES: readonly FailureClass[] = [

@@ -11,11 +11,12 @@ import {
 import type { Message, ToolCall } from "./model.js";
 
 /**
- * Reads the arguments of a call, which are text in OpenAI's formats and objects in the others. Empty text means no
- * arguments.
+ * Reads the arguments of a call, which are text in OpenAI's formats and objects in the others. Empty text and null mean
+ * no arguments.
  */
 export function readArguments(raw: unknown): Pick<ToolCall, "arguments" | "invalid"> {
-  if (raw === undefined || raw === null || (typeof raw === "string" && raw.trim() === "")) return { arguments: {} };
+  if (raw === undefined || raw === null || (typeof raw === "string" && NO_ARGUMENTS.test(raw)))
+    return { arguments: {} };
   if (!isShallow(raw)) return { arguments: {}, invalid: "[nested too deeply]" };
   const decoded = typeof raw === "string" ? parseJsonOrNull(raw) : raw;
   // Some servers encode the text twice.
@@ -23,6 +24,8 @@ export function readArguments(raw: unknown): Pick<ToolCall, "arguments" | "inval
   if (isJsonObject(value)) return { arguments: value };
   return { arguments: {}, invalid: typeof raw === "string" ? raw : (JSON.stringify(raw) ?? String(raw)) };
 }
+
+const NO_ARGUMENTS = /^\s*(?:null\s*)?$/;
 
 /**
  * Gives each call of a reply a unique ID, because some servers send none or count from zero in every reply. Generated
@@ -58,7 +61,8 @@ export interface ReceivedCall {
 export function toToolCalls(received: readonly ReceivedCall[], earlier: readonly Message[]): ToolCall[] {
   return withUniqueIds(received, earlier).map(({ id, name, arguments: raw }) => ({
     id,
-    name: name.trim(),
+    // Servers of gpt-oss leave the tokens after the name in it: `search<|channel|>commentary`.
+    name: name.replace(/<\|[\s\S]*/, "").trim(),
     ...readArguments(raw),
   }));
 }

@@ -187,6 +187,13 @@ describe("a reply", () => {
           tool_calls: [call("", { function: { name: " email_search ", arguments: '{"query":"adder"}' } })],
         }),
       },
+      "tokens of gpt-oss after a call's name": {
+        body: chat({
+          tool_calls: [
+            call("", { function: { name: "email_search<|channel|>commentary", arguments: '{"query":"adder"}' } }),
+          ],
+        }),
+      },
       "arguments encoded twice": { body: chat({ tool_calls: [call(JSON.stringify('{"query":"adder"}'))] }) },
     }),
     ...rows("anthropic", SAID, {

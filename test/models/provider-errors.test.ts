@@ -674,8 +674,30 @@ describe("an error without a known code", () => {
   it.each([
     "tool call validation failed: parameters for tool search did not match schema: errors: [missing properties: 'query']",
     "Failed to parse the function call of the model",
+    "Failed to generate tool_calls. Please adjust your prompt.",
+    "Input validation error: the model generated an invalid tool call",
+    "Unexpected token 12606 while expecting start token 200006",
+    "Tool calls could not be parsed",
   ])("concerns a tool call of the model (%s)", (message) => {
     expect(kindOf(400, message)).toBe("broken_call");
+  });
+
+  it.each([
+    `error parsing tool call: raw='{"query":"a', err=unexpected end of JSON input`,
+    "XML syntax error on line 4: element <function> closed by </parameter>",
+    'Failed to parse input at pos 123: <tool_call>{"name":',
+    'unexpected tokens remaining in message header: Some("to=functions.email_search")',
+    "Failed to parse fc related info to json format!",
+  ])("concerns a tool call of the model, even with status 500 (%s)", (message) => {
+    expect(kindOf(500, message)).toBe("broken_call");
+  });
+
+  it.each([
+    [400, "Could not parse the function schema of search", "bad_request"],
+    [500, "XML syntax error in the configuration", "server"],
+    [500, "failed to parse config", "server"],
+  ])("does not concern a tool call of the model (%i %s)", (status, message, kind) => {
+    expect(kindOf(status, message)).toBe(kind);
   });
 
   it("means an overload, even with status 400", () => {

@@ -566,4 +566,8 @@ describe("JSON from outside", () => {
     expect(readArguments(text)).toEqual({ arguments: {}, invalid: text });
     expect(readArguments(JSON.parse(text))).toEqual({ arguments: {}, invalid: "[nested too deeply]" });
   });
+
+  test.each(["null", " null\n", "", null])("counts as no arguments if it is %j", (raw) => {
+    expect(readArguments(raw)).toEqual({ arguments: {} });
+  });
 });
