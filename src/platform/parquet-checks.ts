@@ -37,6 +37,15 @@ const FEW_ROWS = 100_000;
  */
 const HEADER_BYTES = [1 << 14, 1 << 22];
 
+/**
+ * Rethrows an error of hyparquet. Damaged metadata can cause any error in it, such as "Cannot read properties of
+ * undefined", which would not tell the user anything.
+ */
+export function rethrowParquetError(error: unknown): never {
+  if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
+  throw new Error("its metadata is damaged", { cause: error });
+}
+
 /** Throws if a file claims more rows than bytes. Each row has its own id, which takes at least a byte. */
 export function checkRowCount(rows: number, fileBytes: number): void {
   if (rows <= FEW_ROWS || rows <= fileBytes) return;

@@ -161,6 +161,12 @@ it("reports a small gzip file with a wrong checksum as damaged, not as empty", a
   await expect(read("in.mbox.gz", wrong)).rejects.toThrow("is truncated or damaged at its start: incorrect data check");
 });
 
+it("names damaged metadata of a Parquet file in its own words", async () => {
+  await expect(read("mail.parquet", Buffer.from("PAR1"))).rejects.toThrow(
+    /\(4 bytes\) is not a complete Parquet file: its metadata is damaged$/,
+  );
+});
+
 describe("checkPages", () => {
   const zigzag = (value: number) => {
     const bytes: number[] = [];

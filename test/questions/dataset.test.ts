@@ -266,6 +266,13 @@ describe("loadQuestionFile", () => {
       await expect(load(path)).rejects.toMatchObject({ code: "questions_unreadable" });
     });
 
+    it("reports damaged metadata of a Parquet file in its own words", async () => {
+      const path = await file("short.parquet", "PAR1");
+      await expect(load(path)).rejects.toMatchObject({
+        message: `Cannot read questions from ${path}: its metadata is damaged`,
+      });
+    });
+
     it.each([
       ["x.json", "[]"],
       ["x.json", '{"rows": [], "num_rows_total": 0}'],

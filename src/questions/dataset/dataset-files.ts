@@ -9,7 +9,7 @@ import { sha256Of } from "../../platform/download.js";
 import { messageOf, reasonOf, UserError } from "../../platform/errors.js";
 import { requireRegularFile } from "../../platform/files.js";
 import { parseJsonOrNull } from "../../platform/json.js";
-import { checkPages, checkRowCount } from "../../platform/parquet-checks.js";
+import { checkPages, checkRowCount, rethrowParquetError } from "../../platform/parquet-checks.js";
 import { type Question, type QuestionSet, questionSchema, type Split } from "../../tasks/question.js";
 
 interface QuestionRows {
@@ -46,13 +46,13 @@ export async function parquetRows(bytes: Uint8Array): Promise<RawRow[]> {
   const { parquetMetadataAsync, parquetReadObjects, parquetSchema } = await import("hyparquet");
   const { compressors } = await import("hyparquet-compressors");
   const file = new Uint8Array(bytes).buffer;
-  const metadata = await parquetMetadataAsync(file);
+  const metadata = await parquetMetadataAsync(file).catch(rethrowParquetError);
   await checkSize(file, metadata);
   const columns = parquetSchema(metadata)
     .children.map((child) => child.element.name)
     .filter((name) => COLUMNS.has(name));
   if (columns.length === 0) return Array.from({ length: Number(metadata.num_rows) }, (_, i) => rawRow({}, i));
-  const rows = await parquetReadObjects({ file, metadata, columns, compressors });
+  const rows = await parquetReadObjects({ file, metadata, columns, compressors }).catch(rethrowParquetError);
   return rows.map(rawRow);
 }
 

@@ -13,7 +13,7 @@ import { parquetHeader } from "hyparquet/src/column.js";
 import { compressors } from "hyparquet-compressors";
 import { messageOf } from "../../../platform/errors.js";
 import { compact } from "../../../platform/optional-values.js";
-import { checkPages, checkRowCount } from "../../../platform/parquet-checks.js";
+import { checkPages, checkRowCount, rethrowParquetError } from "../../../platform/parquet-checks.js";
 import { buildEmailFromRow, readMailFields } from "../../mime/email-fields.js";
 import { dateOfEpoch, isoSeconds, parseTableDate } from "../../mime/mail-date.js";
 import { parseEmail } from "../../mime/parse-email.js";
@@ -67,14 +67,16 @@ async function openShard(
   file: AsyncBuffer,
   size: number,
 ): Promise<Omit<ParquetShard, "place">> {
-  const metadata = await parquetMetadataAsync(file).catch((cause: unknown) => {
-    throw new BrokenSource(
-      where,
-      `(${size} bytes) is not a complete Parquet file: ${messageOf(cause)}`,
-      "Download the file again. A truncated Parquet file lacks its footer.",
-      cause,
-    );
-  });
+  const metadata = await parquetMetadataAsync(file)
+    .catch(rethrowParquetError)
+    .catch((cause: unknown) => {
+      throw new BrokenSource(
+        where,
+        `(${size} bytes) is not a complete Parquet file: ${messageOf(cause)}`,
+        "Download the file again. A truncated Parquet file lacks its footer.",
+        cause,
+      );
+    });
   try {
     checkRowCount(Number(metadata.num_rows), size);
   } catch (cause) {
@@ -167,7 +169,8 @@ async function readRows(shard: ParquetShard, rowStart: number, rowEnd: number): 
   const { file, metadata } = shard;
   const columns = readColumns(shard);
   try {
-    return await parquetReadObjects({ file, metadata, compressors, columns, rowStart, rowEnd, utf8: false });
+    const read = parquetReadObjects({ file, metadata, compressors, columns, rowStart, rowEnd, utf8: false });
+    return await read.catch(rethrowParquetError);
   } catch (error) {
     throw brokenSource(shard.name, `between rows ${rowStart + 1} and ${rowEnd} of ${metadata.num_rows}`, error);
   }
