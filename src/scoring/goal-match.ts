@@ -1,6 +1,5 @@
 // Compares what changed in a mailbox with the goal of a task, change by change: a label, a folder, a mark, a draft, a
 // sent email or a discarded draft. The scores and every page that shows actions use this comparison.
-import { recipientsOf } from "../mail/email.js";
 import {
   type EmailMarks,
   type Goal,
@@ -134,6 +133,10 @@ function isWanted(wanted: WantedEmail, email: OutgoingEmail): boolean {
     wanted.forwards === email.forwards &&
     wanted.facts.every((fact) => statesFact(`${email.subject}\n${email.body}`, fact))
   );
+}
+
+function recipientsOf({ to, cc, bcc }: OutgoingEmail): string[] {
+  return [...to, ...cc, ...bcc];
 }
 
 function emailChange(

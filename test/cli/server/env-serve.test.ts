@@ -11,7 +11,7 @@ async function serve(line: string): Promise<{ url: string; started: Started }> {
 }
 
 describe("art-e env serve", () => {
-  it("loses or duplicates no acknowledged trace if killed in the middle", { tags: ["slow"] }, async () => {
+  it("loses or duplicates no acknowledged trace if killed in the middle", async () => {
     const acknowledged: string[] = [];
     for (let kill = 0; kill < 2; kill++) {
       const { url, started } = await serve("--name killed");

@@ -143,7 +143,7 @@ describe("offline agents", () => {
       }
     });
 
-    it("resume the oracle's run with its original file", { tags: ["slow"] }, async () => {
+    it("resume the oracle's run with its original file", async () => {
       const suite = path("demo");
       cpSync(SUITE, suite, { recursive: true });
       const TASK = "142a807f-2837-51cf-879a-45809fa50acf";
