@@ -55,27 +55,32 @@ export function isTaskOnly({ execution }: ServerTool): boolean {
 
 const MAX_PAGES = 100;
 
-/** Returns all tools of a server. Malformed entries are only counted. */
+/**
+ * Returns all tools of a server, each name once. Malformed entries are only counted. Some servers ignore the cursor and
+ * would send the same page forever.
+ */
 export async function listServerTools(
   client: Client,
   signal: AbortSignal,
   timeout: number,
 ): Promise<{ tools: ServerTool[]; malformed: number }> {
-  const tools: ServerTool[] = [];
+  const tools = new Map<string, ServerTool>();
   let malformed = 0;
+  const cursors = new Set<string>();
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
     const params = cursor === undefined ? {} : { cursor };
     const answer = await client.request({ method: "tools/list", params }, pageSchema, { signal, timeout });
     for (const rawTool of answer.tools) {
       const tool = toolSchema.safeParse(rawTool);
-      if (tool.success) tools.push(tool.data);
-      else malformed++;
+      if (!tool.success) malformed++;
+      else if (!tools.has(tool.data.name)) tools.set(tool.data.name, tool.data);
     }
     cursor = answer.nextCursor || undefined;
-    if (cursor === undefined) break;
+    if (cursor === undefined || cursors.has(cursor)) break;
+    cursors.add(cursor);
   }
-  return { tools, malformed };
+  return { tools: [...tools.values()], malformed };
 }
 
 const partSchema = z.union([
@@ -112,7 +117,8 @@ export async function callServerTool(
   const parts = content ?? [];
   const text = parts.map(asText).join("\n");
   if (isError === true || parts.some(({ type }) => type === "error")) {
-    return { ok: false, error: text === "" ? "The tool failed without an error message." : text };
+    const structured = isEmpty(structuredContent) ? "" : JSON.stringify(structuredContent);
+    return { ok: false, error: text || structured || "The tool failed without an error message." };
   }
   if (!isEmpty(structuredContent) || (structuredContent != null && text === "")) {
     return {

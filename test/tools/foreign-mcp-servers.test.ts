@@ -102,6 +102,7 @@ describe("the list of an MCP server", () => {
       (at) => (at === "2" ? { tools: [tool({ name: "b" })] } : { tools: [tool({})], nextCursor: 2 }),
       ["look", "b"],
     ],
+    ["the same page and cursor forever", () => ({ tools: [tool({})], nextCursor: "x" }), ["look"]],
     ["null for the tools", () => ({ tools: null }), []],
     [
       "null for description, title and annotations",
@@ -177,6 +178,7 @@ describe("the failure of an MCP tool", () => {
     ["next to a null result", { result: null, error: { code: -32603, message: "no cents" } }],
     ["in an error part", { result: { content: [{ type: "error", text: "no cents" }] } }],
     ["marked with text", { result: { ...text("no cents"), isError: "true" } }],
+    ["only in structured content", { result: { content: [], structuredContent: { why: "no cents" }, isError: true } }],
   ])("%s reaches the agent in the server's words", async (_, message) => {
     respond = ({ method }) => (method === "tools/call" ? { message } : null);
     const client = await mcp.to(at(), signal);
