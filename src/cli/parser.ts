@@ -235,7 +235,11 @@ function usageError(
     .map((part) => part.trim())
     .join(" ")
     .trim();
-  const words = unknownWords(line, args);
+  // A flag can have the name of the command, as in `queue list --queue URL`.
+  const words = unknownWords(
+    line,
+    args.filter((arg) => path?.split(" ").includes(arg) !== true),
+  );
   const help = helpHint(path ?? "");
   const replacement = MISSING_COMMANDS.get(compact([path, words?.[0]]).join(" "));
   if (replacement !== undefined) return new UserError("usage", reword(line, words, inUse, path), replacement());

@@ -184,6 +184,7 @@ describe("wrong input", () => {
       ["show", "show: NAME is required.", "See art-e show --help."],
       ["show a b", "Unknown argument: b.", "See art-e show --help."],
       ["agents fly", "Unknown command: agents fly.", "See art-e agents --help."],
+      ["queue list --queue redis://x", "Unknown command: queue list.", "See art-e queue --help."],
       ["agents clone", "agents clone: ID and NEW_ID are required.", "See art-e agents clone --help."],
       ["agents clone a", "agents clone: NEW_ID is required.", "See art-e agents clone --help."],
       ["agents list --model x", "agents list does not take --model.", "See art-e agents list --help."],
