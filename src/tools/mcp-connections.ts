@@ -18,7 +18,12 @@ import { lastOf, type ProgramStart, type SupervisedProcess, startSupervised } fr
 import { proxiedFetch } from "../platform/proxied-fetch.js";
 import { followRedirects, REPEATING_REDIRECTS } from "../platform/redirects.js";
 import { redact } from "../platform/secrets.js";
-import { messagesIn, onlyMessages, withRepairedMessages } from "./mcp-connections/received-messages.js";
+import {
+  messagesIn,
+  onlyMessages,
+  withErrorAsAnswer,
+  withRepairedMessages,
+} from "./mcp-connections/received-messages.js";
 
 const scalarSchema = z.union([z.string(), z.number().transform(String), z.boolean().transform(String)]);
 
@@ -349,7 +354,9 @@ async function limitedFetch(url: string | URL, init?: RequestInit): Promise<Resp
     }),
   );
   const { status, statusText, headers } = response;
-  return withRepairedMessages(new Response(counted, { status, statusText, headers }));
+  const limited = new Response(counted, { status, statusText, headers });
+  const isCall = typeof init?.body === "string" && init.body.includes('"method":"tools/call"');
+  return withRepairedMessages(isCall ? await withErrorAsAnswer(limited) : limited);
 }
 
 const MAX_MESSAGE_BYTES = 20_000_000;

@@ -186,6 +186,18 @@ describe("the failure of an MCP tool", () => {
     expect(JSON.stringify(answer)).toContain("no cents");
     expect(answer).not.toMatchObject({ ok: true });
   });
+
+  it.each([400, 404, 500])("reaches the agent in the server's words with status %i, after one call", async (status) => {
+    let calls = 0;
+    respond = ({ method, id }) => {
+      if (method !== "tools/call") return null;
+      calls++;
+      return { status, body: { jsonrpc: "2.0", id, error: { code: -32602, message: "no cents" } } };
+    };
+    const answer = mcp.call(at(), signal, [], (client) => callServerTool(client, "look", {}, patient));
+    await expect(answer).rejects.toThrow(/^(?:MCP error -32602: )?no cents$/);
+    expect(calls).toBe(1);
+  });
 });
 
 describe("a connection to an MCP server", () => {

@@ -75,6 +75,19 @@ function withoutNulls(value: JsonValue): JsonValue {
 }
 
 /**
+ * Returns the answer to a call with the status 200, if the body of an HTTP error is the error of that call. The server
+ * has then handled the call, so the status is not a reason to send it again.
+ */
+export async function withErrorAsAnswer(response: Response): Promise<Response> {
+  const { status, statusText, headers } = response;
+  // A server that requires a token says so with these statuses, whatever the body.
+  if (response.ok || status === 401 || status === 403) return response;
+  const text = await response.text();
+  const [answer] = onlyMessages(text).filter((message) => "error" in message && "id" in message);
+  return answer === undefined ? new Response(text, { status, statusText, headers }) : Response.json(answer);
+}
+
+/**
  * Returns a response whose body contains only messages that the SDK accepts, as an event stream or as JSON. Its content
  * type is that of the body, because some servers send another one or none.
  */
