@@ -5,7 +5,7 @@ import type { z } from "zod";
 import { type MailLookup, openMailLookup } from "../mail/mail-lookup.js";
 import { NEVER } from "../platform/deadline.js";
 import { sha256Of } from "../platform/download.js";
-import { UserError } from "../platform/errors.js";
+import { reasonOf, UserError } from "../platform/errors.js";
 import { readNamedText, writeFileAtomically } from "../platform/files.js";
 import { firstIssue } from "../platform/json.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
@@ -259,7 +259,7 @@ function readLines<T extends z.ZodType>(path: string, schema: T): z.output<T>[] 
   } catch (cause) {
     throw new UserError(
       "review_unreadable",
-      `Cannot read ${path}: ${(cause as Error).message}`,
+      `Cannot read ${path}: ${reasonOf(cause)}`,
       "Fix the line, or move the file away. It belongs to the dataset next to it.",
       2,
       { cause },

@@ -18,7 +18,7 @@ import { describedEvalOfRun, describeStored } from "../evals/use-evals.js";
 import { agentOfRun, otherAgents } from "../evals/validated-agents.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
-import { EXIT, UserError } from "../platform/errors.js";
+import { EXIT, reasonOf, UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { writeFileAtomically } from "../platform/files.js";
 import { didYouMean } from "../platform/near-names.js";
@@ -275,7 +275,7 @@ function appendSummary(path: string, markdown: string, { note, settings }: AppCo
     const isAtLineStart = !existsSync(path) || /(^|\n)$/.test(readFileSync(path, "utf8").slice(-1));
     appendFileSync(path, isAtLineStart ? markdown : `\n\n${markdown}`);
   } catch (error) {
-    note(`art-e: cannot write the step summary: ${(error as Error).message}`);
+    note(`art-e: cannot write the step summary: ${reasonOf(error)}`);
   }
 }
 

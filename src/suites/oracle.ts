@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import { UserError } from "../platform/errors.js";
+import { reasonOf, UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { readNamedText } from "../platform/files.js";
 import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
@@ -240,7 +240,7 @@ function readLines(path: string): string[] {
     if (statSync(path).size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
     return readNamedText(path).split("\n");
   } catch (cause) {
-    throw invalid(`Cannot read ${path}: ${(cause as Error).message}`, cause);
+    throw invalid(`Cannot read ${path}: ${reasonOf(cause)}.`, cause);
   }
 }
 

@@ -3,6 +3,7 @@ import type { Stats } from "node:fs";
 import { copyFile, stat } from "node:fs/promises";
 import { posix } from "node:path";
 import { z } from "zod";
+import { reasonOf } from "../../platform/errors.js";
 import type { JsonObject, JsonValue } from "../../platform/json.js";
 import type { CommandResult, TaskMachine } from "../../sandbox/task-machine.js";
 import type { ObstacleState, SuiteTask } from "../../tasks/suite-task.js";
@@ -143,7 +144,7 @@ async function placeGold(gold: string, { task, options }: EvaluationContext): Pr
   }
   const expected = await placeInFolder(options.workFolder, posix.basename(gold));
   await copyFile(source, expected).catch((error) => {
-    throw new UnusableSuiteFile(`cannot read the gold file ${gold}: ${error.message}`);
+    throw new UnusableSuiteFile(`cannot read the gold file ${gold}: ${reasonOf(error)}`);
   });
   return expected;
 }

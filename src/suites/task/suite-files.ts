@@ -1,6 +1,7 @@
 // Resolves paths in a suite, which must not lead out of its folder.
 import { mkdir, open, realpath } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, sep } from "node:path";
+import { reasonOf } from "../../platform/errors.js";
 import { ONLY_ACCOUNT_TASKS, settingsFolders } from "./account-settings.js";
 
 /** Maximum size, in bytes, of a graded file, whether it is an agent's or a suite's. */
@@ -27,7 +28,7 @@ export async function resolveSuiteFile(root: string, path: string): Promise<stri
   } catch (error) {
     if (hasCode(error, "ENOENT", "ENOTDIR")) return null;
     if (hasCode(error, "EACCES", "ELOOP", "ENAMETOOLONG")) {
-      throw new UnusableSuiteFile(`cannot open ${path}: ${(error as Error).message}`);
+      throw new UnusableSuiteFile(`cannot open ${path}: ${reasonOf(error)}`);
     }
     throw error;
   }
