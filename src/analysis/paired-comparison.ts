@@ -172,12 +172,18 @@ export function scorersAmong(names: readonly string[], scores: ScoredTasks): str
 }
 
 /** Returns the scores that both runs have values for, with the smaller number of tasks. */
-export function sharedScores(a: ScoredTasks, b: ScoredTasks): ScoredTasks {
-  const shared = Object.entries(a).flatMap(([name, { n }]) => {
-    const other = b[name]?.n ?? 0;
-    return n > 0 && other > 0 ? [[name, { n: Math.min(n, other) }] as const] : [];
+export function sharedScores(a: RunHead, b: RunHead, failed: FailedTasks = "wrong"): ScoredTasks {
+  const shared = Object.keys(a.scores).flatMap((name) => {
+    const n = Math.min(tasksWith(name, a, failed), tasksWith(name, b, failed));
+    return n > 0 ? [[name, { n }] as const] : [];
   });
   return Object.fromEntries(shared);
+}
+
+/** Returns the number of tasks with a value of the score, including wrong ones of a run whose tasks all failed. */
+function tasksWith(score: string, { scores, completedTasks }: RunHead, failed: FailedTasks): number {
+  const { n = 0, overAll = { n: 0 } } = scores[score] ?? {};
+  return failed === "wrong" && completedTasks === 0 ? Math.max(n, overAll.n) : n;
 }
 
 /** Returns all metrics for the shared scores, headline score first. */
@@ -417,16 +423,19 @@ export function compareRuns(
       const compared = comparePairs(metric, pairsOf(metric.metric, baseline, candidate, failed, clusters));
       return { ...compared, ...countedOtherwise(compared, baseline, candidate, failed, clusters) };
     }),
-    onlyIn: { baseline: figuresOnlyIn(baseline, candidate), candidate: figuresOnlyIn(candidate, baseline) },
+    onlyIn: {
+      baseline: figuresOnlyIn(baseline, candidate, failed),
+      candidate: figuresOnlyIn(candidate, baseline, failed),
+    },
     flips: { metric: first.metric, ...findFlips(first, baseline, candidate, flips, failed) },
   };
 }
 
 /** Returns the labels of the figures that have values in a run and none in the other. */
-function figuresOnlyIn(run: ComparableRun, other: ComparableRun): string[] {
-  const scores = Object.entries(run.head.scores)
-    .filter(([name, { n }]) => n > 0 && (other.head.scores[name]?.n ?? 0) === 0)
-    .map(([name]) => describeMetric(name, run.head).label);
+function figuresOnlyIn(run: ComparableRun, other: ComparableRun, failed: FailedTasks): string[] {
+  const scores = Object.keys(run.head.scores)
+    .filter((name) => tasksWith(name, run.head, failed) > 0 && tasksWith(name, other.head, failed) === 0)
+    .map((name) => describeMetric(name, run.head).label);
   const has = ({ questions }: ComparableRun, metric: string) =>
     [...questions.values()].some(({ values }) => values[metric] !== undefined);
   const efforts = EFFORTS.filter(({ metric }) => has(run, metric) && !has(other, metric)).map(({ label }) => label);

@@ -99,7 +99,7 @@ function failedLines({ failed, metrics }: RunComparison): string[] {
       ? `Failed tasks count as wrong (${number}). --failed-tasks exclude leaves them out.`
       : `Failed tasks are left out (${number}).`,
     ...metrics.flatMap(({ label, otherwise }) =>
-      otherwise === undefined
+      otherwise === undefined || otherwise.n === 0
         ? []
         : [`  ${other}: ${label} ${differenceText(otherwise, share)} n=${count(otherwise.n)}`],
     ),

@@ -126,8 +126,8 @@ export function clustersText({ by, n, mailboxes }: Clustering, questions: number
 /** Names the figures that only one of two runs has. */
 export function onlyInLines({ baseline, candidate }: RunComparison["onlyIn"]): string[] {
   return compact([
-    baseline.length > 0 && `Unknown in the second, so not compared: ${baseline.join(", ")}.`,
-    candidate.length > 0 && `Unknown in the first, so not compared: ${candidate.join(", ")}.`,
+    baseline.length > 0 && `Unknown in the second, so not compared: ${baseline.join("; ")}.`,
+    candidate.length > 0 && `Unknown in the first, so not compared: ${candidate.join("; ")}.`,
   ]);
 }
 
@@ -136,7 +136,7 @@ export function significanceText(metric: MetricComparison, noun: TaskNoun): stri
   const { sequential, moreQuestions, difference, metric: name } = metric;
   const verdict = verdictOf(metric);
   if (verdict !== null) return verdict;
-  if (difference.n === 0) return `no ${noun} in common`;
+  if (difference.n === 0) return `no ${noun} with both values`;
   if (sequential !== undefined) return sequential === null ? "not tested" : "open";
   if (difference.value === 0) return `no difference seen${possibleText(difference, metricFormat(name))}`;
   if (moreQuestions === null || moreQuestions === 0) return "could be chance";

@@ -406,7 +406,7 @@ function compareReportRuns(runs: readonly ComparableRun[]): ReportComparison[] {
 }
 
 function toComparison(baseline: ComparableRun, candidate: ComparableRun, index: number): ReportComparison {
-  const shared = sharedScores(baseline.head.scores, candidate.head.scores);
+  const shared = sharedScores(baseline.head, candidate.head);
   const scorers = scorersAmong(sharedMetrics(shared), shared);
   const compared = compareRuns(baseline, candidate, scorers, 0);
   const isSequential = [baseline, candidate].some(({ head }) => head.settings.until !== undefined);

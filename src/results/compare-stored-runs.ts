@@ -69,7 +69,7 @@ function compareAll(
 ): Comparison {
   const [baseline, ...candidates] = runs as [ComparableRun, ...ComparableRun[]];
   const comparisons = candidates.map((candidate) => {
-    const shared = sharedScores(baseline.head.scores, candidate.head.scores);
+    const shared = sharedScores(baseline.head, candidate.head, options.failedTasks);
     const scorers = scorersAmong(options.metric ?? sharedMetrics(shared), shared);
     const comparison = compareRuns(baseline, candidate, scorers, options.flips, options.failedTasks);
     if (!options.force) refuseIncomparable(comparison);

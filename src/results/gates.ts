@@ -202,7 +202,7 @@ class Gates {
   private compareWithBaseline(baseline: Baseline, run: ComparableRun, evidence: RunEvidence): Gate {
     const [before, after] = [expectedScores(baseline.run.head), expectedScores(run.head)];
     const scorer = scorerOfMetric(this.metric, before, after);
-    const shared = sharedMetrics(sharedScores(baseline.run.head.scores, run.head.scores));
+    const shared = sharedMetrics(sharedScores(baseline.run.head, run.head, this.failedTasks));
     const { metrics, clusters } = compareRuns(baseline.run, run, [scorer, ...shared], 0, this.failedTasks);
     const [comparison] = metrics;
     if (comparison === undefined) throw new Error("the comparison does not have the requested metric");

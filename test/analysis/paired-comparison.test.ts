@@ -7,6 +7,7 @@ import {
   incomparable,
   pairOutcomes,
   pairsOf,
+  sharedScores,
 } from "../../src/analysis/paired-comparison.js";
 import { comparisonText } from "../../src/reports/comparison-text.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
@@ -126,8 +127,22 @@ describe("compareRuns", () => {
     expect(compare(unseen, seen).onlyIn).toEqual({ baseline: [], candidate: ["Gold mail found", "Turns per task"] });
     expect(forth.metrics.find(({ metric }) => metric === "turns")).toMatchObject({ p: null, difference: { n: 0 } });
     expect(comparisonText([seen.head, unseen.head], [forth])).toContain(
-      "\nUnknown in the second, so not compared: Gold mail found, Turns per task.\n",
+      "\nUnknown in the second, so not compared: Gold mail found; Turns per task.\n",
     );
+  });
+
+  it("compares the scores of a run whose tasks all failed as wrong, unless failed tasks are excluded", () => {
+    const overAll = { value: 0, n: 3, low: 0, high: 0.6 };
+    const none = figures({ value: null, n: 0, low: null, high: null, overAll });
+    const before = run([1, 1, 0], { scores: { exactMatch: figures() } });
+    const after = run([null, null, null], { completedTasks: 0, failedTasks: 3, scores: { exactMatch: none } });
+    expect(sharedScores(before.head, after.head)).toEqual({ exactMatch: { n: 3 } });
+    expect(compare(before, after)).toMatchObject({
+      metrics: [{ metric: "exactMatch", baseline: 2 / 3, candidate: 0, losses: 2 }, {}, {}, {}],
+      onlyIn: { baseline: expect.not.arrayContaining(["Exact match"]), candidate: [] },
+    });
+    expect(comparisonText([before.head, after.head], [compare(before, after)])).not.toContain("Without them");
+    expect(sharedScores(before.head, after.head, "exclude")).toEqual({});
   });
 
   it("compares model and tool time without waiting time", () => {
