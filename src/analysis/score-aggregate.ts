@@ -177,7 +177,7 @@ function scoresOf(question: readonly TaskResult[], counts: typeof countsInScore)
 /** Describes a scorer of another version. Its kind is guessed from its values. */
 function unknownScorer(name: string, sums: ScoreAggregate): ScoreDescription {
   const kind = sums.isBinary ? "rate" : "mean";
-  return { label: name, kind, better: "higher", meaning: "" };
+  return { label: name, kind, better: "higher", meaning: "", ...(isEvalScore(name) && { scale: SHARE }) };
 }
 
 /** The value of each slice for a question, or null. */

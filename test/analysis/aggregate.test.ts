@@ -71,6 +71,11 @@ describe("aggregate", () => {
       expect(scores.exactMatch).toMatchObject({ value: 1, n: 1, overAll: { value: 0.25, n: 4 } });
     });
 
+    it("has an interval from 0 to 1 for an eval that gives fractions", () => {
+      const { scores } = figuresOf([0, 0, 0.2, 0.33].map((value, i) => task(i, { "eval:terms": value })));
+      expect(scores["eval:terms"]?.low).toBeGreaterThanOrEqual(0);
+    });
+
     it("ignores a failed question without gold emails in scores about gold emails", () => {
       const { scores } = figuresOf([
         failed(1, { goldSources: 0 }),
