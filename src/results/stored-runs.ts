@@ -30,7 +30,7 @@ import {
   setRunNote,
 } from "../traces/runs-store.js";
 import { isFailureZero } from "../traces/score.js";
-import type { TaskResult } from "../traces/task-result.js";
+import { scorableOf, type TaskResult } from "../traces/task-result.js";
 import { getTrace } from "../traces/traces-store.js";
 import { claimOf } from "./claim-text.js";
 import { computeRunTotals } from "./results-file.js";
@@ -59,7 +59,7 @@ export function runDetails(name: string, settings: AppSettings) {
     const run = getRun(db, name);
     const totals = await computeRunTotals(db, run);
     const headline = headlineScorer(totals.scores);
-    const tasks = [...iterateResults(db, run.id)].map((result) => listedTask(result, headline));
+    const results = [...iterateResults(db, run.id)].toSorted((a, b) => sortKey(a, headline) - sortKey(b, headline));
     return {
       name: run.name,
       note: run.note,
@@ -72,7 +72,7 @@ export function runDetails(name: string, settings: AppSettings) {
       totals,
       headline,
       /** Failed tasks first, then in ascending order of score. */
-      tasks: tasks.sort(worstFirst),
+      tasks: results.map((result): ListedTask => listedTask(result, headline)),
     };
   });
 }
@@ -96,10 +96,14 @@ function listedTask(result: TaskResult, headline: HeadlineScorer | null) {
 type ListedTask = ReturnType<typeof listedTask>;
 
 /**
- * Sorts failed tasks first, then tasks without a score, because someone should look at them. Ties stay in task order.
+ * Sorts failed tasks first, then tasks without the score that they should have, because someone should look at them.
+ * Tasks that the score does not apply to come last. Ties stay in task order.
  */
-function worstFirst(a: ListedTask, b: ListedTask): number {
-  return Number(b.failed) - Number(a.failed) || (a.score ?? -1) - (b.score ?? -1);
+function sortKey(result: TaskResult, headline: HeadlineScorer | null): number {
+  if (isFailure(result.ending)) return -Number.MAX_VALUE;
+  const score = headline === null ? null : (result.scores[headline] ?? null);
+  if (score !== null) return score;
+  return headline === null || appliesTo(headline, scorableOf(result)) ? -1 : Number.MAX_VALUE;
 }
 
 /**
