@@ -236,6 +236,9 @@ export function getRun(db: Db, id: string, latest: LatestRun = "has_a_result"): 
     sha256: string | null;
   })[];
   const [row, second] = rows;
+  if (row === undefined && id === "latest") {
+    throw new UserError("run_unknown", `No runs in ${db.name} yet.`, `Start one: ${commandLine`art-e run -a AGENT`}`);
+  }
   if (row === undefined || (second !== undefined && row.id !== id && row.name !== id)) {
     throw new UserError(
       "run_unknown",

@@ -131,8 +131,8 @@ describe("checks before a run", () => {
   describe("an unknown name", () => {
     it.each([
       ["stats --run run_1", 'Unknown run "run_1"', "art-e runs list"],
-      ["export-traces", 'Unknown run "latest"', "art-e runs list"],
-      ["show latest/1", 'Unknown run "latest"', "art-e runs list"],
+      ["export-traces", "No runs in ./art-e.db yet.", "Start one: art-e run -a AGENT"],
+      ["show latest/1", "No runs in ./art-e.db yet.", "Start one: art-e run -a AGENT"],
       ["show <no@mail>", "Unknown email <no@mail>", "Search for its Message-ID: art-e search ADDRESS WORDS"],
       ["search xyz@nowhere.example gas", "is from or to xyz@nowhere.example.", "Addresses with the most mail: "],
       [
