@@ -143,7 +143,7 @@ function headline({ score, completed_tasks }: RunLineJson): Child {
   const interval = intervalText(score);
   const withFailed = failedAsWrong(score);
   const notes: readonly Child[] = compact([
-    `${score.label}${isUnjudged(score.scorer) ? "*" : ""}`,
+    score.label,
     score.n < completed_tasks && `n ${count(score.n)}`,
     withFailed !== null && [
       `${scoreText(withFailed)} with ${count(score.overAll.n - score.n)} failed`,
@@ -153,7 +153,7 @@ function headline({ score, completed_tasks }: RunLineJson): Child {
   ]);
   const figures = h(
     "span.score-line",
-    h("b", scoreText(score.value)),
+    h("b", `${scoreText(score.value)}${isUnjudged(score.scorer) ? "*" : ""}`),
     h(
       "span",
       { title: `95% interval: ${interval}` },
