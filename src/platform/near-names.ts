@@ -1,8 +1,8 @@
 // Suggests known names for a mistyped one.
 import { distance } from "fastest-levenshtein";
 
-/** Maximum number of wrong letters: a third of the word, and at least one. */
-const wrongLetters = (name: string) => Math.max(1, Math.floor(name.length / 3));
+/** Maximum number of wrong letters: a third of the word without the dashes of a flag, and at least one. */
+const wrongLetters = (name: string) => Math.max(1, Math.floor(name.replace(/^-+/, "").length / 3));
 
 /** Returns up to three known names that a mistyped one probably meant, most similar first. */
 export function nearestNames(mistyped: string, names: Iterable<string>): string[] {

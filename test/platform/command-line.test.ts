@@ -14,6 +14,7 @@ it.each([
   ["isOkAB", ["is_ok_a_b"], ["is_ok_a_b"]],
   ["x", ["run", "ask"], []],
   ["frobnicate", ["run", "import"], []],
+  ["--retries", ["--metric"], []],
   ["--limt", ["--limit", "--list", "--lines", "--lint"], ["--limit", "--list", "--lint"]],
 ])("nearestNames for %s and %j returns %j", (mistyped, known, near) =>
   expect(nearestNames(mistyped, known)).toEqual(near),
