@@ -81,7 +81,7 @@ const RUN_COLUMNS: readonly FittedColumn[] = [
   { title: "status" },
   { title: "tasks" },
   { title: "score" },
-  { title: "cost" },
+  { title: "cost", leaveOut: 0 },
   { title: "started", leaveOut: 1 },
   { title: "tags", least: 6, leaveOut: 4 },
 ];
@@ -104,7 +104,7 @@ export function runTable(
     agentText(run.agentId, run.perturbation),
     run.model,
     datasetText(run),
-    statusText(run.status),
+    run.status,
     tasksText(run),
     headlineText(run, isNarrow),
     runCostText(run),
@@ -142,11 +142,6 @@ function headlineText(
   return `${shown}${n < tasks ? ` n=${count(n)}` : ""}${besideHeadline(headline)}`;
 }
 
-/** Shows an interrupted run as stopped, because it can be resumed. */
-function statusText(status: RunStatus): string {
-  return status === "interrupted" ? "stopped" : status;
-}
-
 /** Formats the result of `runs delete` and `runs prune`, or of a dry run of them. */
 export function deletedRunsText({
   runs,
@@ -161,7 +156,7 @@ export function deletedRunsText({
     run.id,
     run.agentId,
     run.model,
-    statusText(run.status),
+    run.status,
     tasksText(run),
     run.startedAt.slice(0, 16).replace("T", " "),
   ]);

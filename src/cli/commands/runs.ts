@@ -8,10 +8,7 @@ import { latestRun } from "../flags/argument-schemas.js";
 import { defineCommand } from "../flags/define-command.js";
 import { terminalColumns } from "../terminal.js";
 
-const STATUSES = { running: "running", completed: "completed", stopped: "interrupted" } as const satisfies Record<
-  string,
-  RunStatus
->;
+const STATUSES = ["running", "completed", "interrupted"] as const satisfies readonly RunStatus[];
 
 const runFilterShape = {
   agent: agentName.optional().meta({ placeholder: "ID", description: "Only runs of this agent" }),
@@ -19,10 +16,9 @@ const runFilterShape = {
   dataset: text
     .optional()
     .meta({ placeholder: "TEXT", description: "Only runs with this text in the dataset or suite name" }),
-  status: oneOf(["running", "completed", "stopped"])
-    .transform((status) => STATUSES[status])
+  status: oneOf(STATUSES)
     .optional()
-    .meta({ description: "Only runs with this status: running, completed or stopped" }),
+    .meta({ description: "Only runs with this status: running, completed or interrupted" }),
   since: day.optional().meta({ description: "Only runs started on this date (UTC) or later (YYYY-MM-DD)" }),
   before: day.optional().meta({ description: "Only runs started before this date (UTC, YYYY-MM-DD)" }),
 };

@@ -80,7 +80,10 @@ describe("commands about runs", () => {
       expect((await artE("runs list --status running")).stdout).toBe("No run matches.\n");
       expect((await artE("runs list --limit 1")).stderr).toBe("1 further runs are not shown. List all: --limit 0.\n");
       const { code, stderr } = await artE("runs list --status dead");
-      expect([code, stderr.split("\n")[0]]).toEqual([2, "art-e: --status: expected running or completed or stopped."]);
+      expect([code, stderr.split("\n")[0]]).toEqual([
+        2,
+        "art-e: --status: expected running or completed or interrupted.",
+      ]);
     });
   });
 

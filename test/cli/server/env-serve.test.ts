@@ -33,7 +33,7 @@ describe("art-e env serve", () => {
     const ids = jsonLines(stdout).map(({ traceId }) => traceId);
     expect(new Set(ids).size).toBe(ids.length);
     expect(new Set(ids)).toEqual(new Set([...ids, ...acknowledged]));
-    expect((await artE("runs list")).stdout).toMatch(new RegExp(`killed .*stopped +${ids.length}/${ids.length}`));
+    expect((await artE("runs list")).stdout).toMatch(new RegExp(`killed .*interrupted +${ids.length}/${ids.length}`));
   });
 
   it("creates a run that the other commands accept", async () => {
