@@ -50,7 +50,9 @@ export function taxonomyText(taxonomy: Taxonomy): string {
     ),
     "",
     ...nextAfterCoding(taxonomy),
-  ]).join("\n");
+  ])
+    .join("\n")
+    .replace(/^\n/, "");
 }
 
 /** Returns a blank line and the text, or nothing. */

@@ -84,7 +84,7 @@ function printAgent(agent: AgentDescription, out: Output): void {
   out.result(agent, () =>
     [
       `${agent.id}: ${agent.name}`,
-      agent.description,
+      ...(agent.description === "" ? [] : [agent.description]),
       "",
       `Version:  ${agent.version}${agent.builtin ? ", built in" : ""}`,
       `Model:    ${agent.model ?? "the run's"}`,
