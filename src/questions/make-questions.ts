@@ -177,7 +177,7 @@ const MAX_JUDGED_MAILS = 200;
 function shorterMailHint({ minChars }: MakeOptions, { all, leftOut }: MailCounts): string | null {
   const short = leftOut["too short"] ?? 0;
   if (minChars === 1 || short * 10 < all) return null;
-  return `Pass --min-chars ${Math.floor(minChars / 2)} to include more of the ${count(short)} emails that are too short.`;
+  return `Pass --min-chars ${Math.floor(minChars / 2)} to include shorter emails: ${counted(short, "email")} ${short === 1 ? "is" : "are"} too short.`;
 }
 
 /** Returns the error if not a single question was made. Without it, an empty dataset would replace an existing one. */

@@ -31,8 +31,8 @@ export function knownToolCalls(trace: ObservableTrace): number | null {
   return observedWork(trace).toolCalls ? trace.toolCalls.length : null;
 }
 
-/** Formats `3 turns`, or `unknown turns`. */
+/** Formats `3 turns`, or `an unknown number of turns`. */
 export function turnsText(trace: ObservableTrace): string {
-  const turns = observedWork(trace).modelCalls ? trace.turns.length : "unknown";
+  const turns = observedWork(trace).modelCalls ? trace.turns.length : "an unknown number of";
   return `${turns} ${turns === 1 ? "turn" : "turns"}`;
 }

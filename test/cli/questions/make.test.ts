@@ -95,7 +95,7 @@ describe("making and checking questions", () => {
 
     it("mentions --min-chars if many emails are too short", async () => {
       const some = await artE("questions make -n 500 --min-chars 600 -o long.jsonl");
-      expect(some.stdout).toMatch(/^Pass --min-chars 300 to include more of the \d+ emails that are too short\.$/m);
+      expect(some.stdout).toMatch(/^Pass --min-chars 300 to include shorter emails: \d+ emails are too short\.$/m);
       const none = await artE("questions make -n 5 --min-chars 5000 -o none.jsonl");
       expect(none.code).toBe(1);
       expect(none.stderr).toContain("Pass --min-chars 2500 to include");
