@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { EndpointSettings } from "../../src/models/endpoint.js";
 import {
   ANSWERING_MODELS,
@@ -269,15 +269,13 @@ describe("the environment variables of SDKs", () => {
   };
 
   let provider: FakeProvider;
-  const before = { ...process.env };
-
   beforeAll(async () => {
-    Object.assign(process.env, STRANGE);
+    for (const [name, value] of Object.entries(STRANGE)) vi.stubEnv(name, value);
     provider = await startFakeProvider(() => ({ content: "hi" }));
   });
 
   afterAll(async () => {
-    process.env = before;
+    vi.unstubAllEnvs();
     await provider.close();
   });
 
