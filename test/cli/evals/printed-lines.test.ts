@@ -53,7 +53,7 @@ function nextOf(output: string): string {
   return line ?? "";
 }
 
-it("the lines that evals commands print lead from notes to a gate and a watch", { tags: ["slow"] }, async () => {
+it("the lines that evals commands print lead from notes to a gate and a watch", async () => {
   const typed: string[] = [];
   let line = `art-e evals code --db '${DB}'`;
   let output = "";
