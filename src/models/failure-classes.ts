@@ -99,7 +99,7 @@ const NO_TOOLS = [
   "\\b(?:tools?|tool[ -]?(?:use|call(?:s|ing)?)|function[ -]?call(?:s|ing)?|functions)[`'\"]? (?:(?:is|are) (?:not (?:supported|enabled|available)|unsupported)|with function calling is unsupported)|(?:not supported|unsupported)\\b.{0,40}\\b(?:tool|function) call|requires? --(?:enable-auto-tool-choice|jinja)",
 ];
 
-/** The server could not read the model's output. The last words are those of llama.cpp, Ollama and vLLM (gpt-oss). */
+/** The server could not read the model's output. The last line is about llama.cpp, Ollama and vLLM (gpt-oss). */
 const BROKEN_CALL = anyOf(
   "\\btool call validation failed",
   "\\b(?:failed to|error|unable to|could not|cannot) (?:call|generat(?:e|ing)|pars(?:e|ing))(?: the| a| an)? (?:tool|function|fc)(?![a-z]| (?:schema|definition|declaration|parameter)s?)",

@@ -39,7 +39,7 @@ const HEADER_BYTES = [1 << 14, 1 << 22];
 
 /**
  * Rethrows an error of hyparquet. Damaged metadata can cause any error in it, such as "Cannot read properties of
- * undefined", which would not tell the user anything.
+ * undefined", which would not help the user.
  */
 export function rethrowParquetError(error: unknown): never {
   if (!(error instanceof TypeError || error instanceof RangeError)) throw error;

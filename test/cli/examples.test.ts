@@ -80,7 +80,7 @@ it("the example suite passes its check", async () => {
   expect(await ran("suite check examples/suite")).toContain("1 task read, 0 errors");
 });
 
-it("the commands of train-with-trl make a first step if a stand-in replaces TRL", { tags: ["slow"] }, async () => {
+it("the commands of train-with-trl make a first step with a replacement for TRL", { tags: ["slow"] }, async () => {
   cpSync(join(EXAMPLES, "train-with-trl"), path("copy/examples/train-with-trl"), { recursive: true });
   symlinkSync(join(ROOT, "fixtures"), path("copy/fixtures"));
   const folder = path("copy/examples/train-with-trl");

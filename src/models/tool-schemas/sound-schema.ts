@@ -101,7 +101,7 @@ export function acceptableSchema(schema: JsonSchema): JsonSchema {
   }) as JsonSchema;
 }
 
-/** Returns a schema that accepts what any of the given schemas accepts. An empty list accepts everything. */
+/** Returns a schema for values that match at least one of the schemas. An empty list accepts everything. */
 function anyOf(schemas: readonly JsonValue[]): JsonSchema {
   const options = schemas.filter(isJsonObject);
   return options.length > 1 ? { anyOf: options } : (options[0] ?? {});

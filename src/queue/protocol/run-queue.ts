@@ -78,7 +78,7 @@ export class TaskWorker {
   private readonly worker: Worker;
   /** Results that Redis has not confirmed. */
   private readonly sent = new Set<string>();
-  /** Those of them that were sent again after the connection was lost. */
+  /** Unconfirmed results that were sent again after the connection was lost. */
   private resent: ReadonlySet<string> = new Set();
   /** BullMQ's lock tokens of the running tasks, by task id. */
   private readonly tokens = new Map<string, string>();

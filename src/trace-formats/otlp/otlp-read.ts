@@ -375,8 +375,8 @@ function asConversed(records: readonly ToolCallRecord[], calls: readonly CallSte
 }
 
 /**
- * Returns the calls in the conversations of all model calls, in the order of the main conversation. Before them are
- * those of other agents. A later model call also received the results.
+ * Returns the calls in the conversations of all model calls, in the order of the main conversation. The calls of
+ * other agents come first. A later model call also received the results.
  */
 function callsIn(messages: readonly Message[], models: readonly Conversation[]): readonly CallStep[] {
   const stepsIn = (conversation: readonly Message[]) =>

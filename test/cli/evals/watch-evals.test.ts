@@ -213,7 +213,7 @@ describe("evals watch of rules whose agent changes", () => {
     expect(before[0].passRate.value).toBe(0);
     expect(before[0].otherAgents.label.count).toBe(20);
     expect(Math.abs(before[0].corrected.value - truth)).toBeGreaterThan(0.5);
-    // Of the three bad answers, these contain one, as most random draws do.
+    // This sample contains one of the three bad answers, like most random samples.
     const sample = answers.filter((_, i) => i % 3 === 0).slice(0, 20);
     await label("second.jsonl", sample, (answer) => answer.startsWith(SHORT_ANSWER), "random");
     const { evals: after } = await json(`evals run brief ${second}`);

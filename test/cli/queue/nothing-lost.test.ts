@@ -125,16 +125,20 @@ describe("a queued run after a failure", needs("redis"), () => {
       await expect.poll(asked).toBeLessThanOrEqual(TASKS + 4);
     });
 
-    it("finds the answers from the time without a coordinator, and requests nothing again", {
-      tags: ["slow"],
-    }, async () => {
-      const before = provider.requests.length;
+    /** Kills a coordinator. The worker continues without it until each task has been requested. */
+    async function finishWithoutCoordinator(before: number): Promise<void> {
       const run = start(LINE, variables());
       await provider.received(before + 8);
       run.child.kill("SIGKILL");
       await run.ended;
-      // The worker continues without the coordinator.
       await provider.received(before + TASKS);
+    }
+
+    it("finds the answers from the time without a coordinator, and requests nothing again", {
+      tags: ["slow"],
+    }, async () => {
+      const before = provider.requests.length;
+      await finishWithoutCoordinator(before);
       const saved = results().length;
       expect(saved).toBeLessThan(TASKS);
       expect(await artE("run --resume latest --quiet", variables())).toMatchObject({ code: 0 });
@@ -146,11 +150,7 @@ describe("a queued run after a failure", needs("redis"), () => {
       tags: ["slow"],
     }, async () => {
       const before = provider.requests.length;
-      const run = start(LINE, variables());
-      await provider.received(before + 8);
-      run.child.kill("SIGKILL");
-      await run.ended;
-      await provider.received(before + TASKS);
+      await finishWithoutCoordinator(before);
       await expect.poll(async () => (await redis.client.keys("art-e:*:active")).length).toBe(0);
       const keys = await leftInRedis();
       const values = await Promise.all(keys.map((key) => redis.client.dumpBuffer(key)));

@@ -94,7 +94,7 @@ describe("actions and planted emails", { timeout: 120_000 }, () => {
     );
   });
 
-  it("stay the same in a run over a queue, and change the mail of no worker", slow(needs("redis")), async () => {
+  it("stay the same in a queued run, and change the mail of no worker", slow(needs("redis")), async () => {
     const redis = await startRedis({});
     const workers = new Workers(folder, () => redis.url);
     try {

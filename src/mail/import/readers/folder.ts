@@ -129,7 +129,7 @@ async function* walk(
   }
 }
 
-/** Yields the files that are not attachments of emails in the folder `Messages`, with which attachments are read. */
+/** Omits the attachments of emails in the folder `Messages`, because they are read together with their emails. */
 async function* walkAttachments(...[root, folder, path, layout]: Parameters<typeof walk>): ReturnType<typeof walk> {
   const messages = await list(join(dirname(folder), "Messages"));
   const hasPartialEmails = !(messages instanceof UserError) && messages.some(({ name }) => isPartialEmlx(name));

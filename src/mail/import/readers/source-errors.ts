@@ -43,7 +43,7 @@ export class UnpackFailed extends UserError {
 /** Returns the error for a file or folder that the system cannot read. */
 export function unreadable(path: string, cause: unknown): UserError {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-  // Node replaces what is not UTF-8 in a name, which then leads nowhere.
+  // Node replaces bytes of a name that are not UTF-8, and the file is not found under the new name.
   if (code === "ENOENT" && path.includes("\ufffd")) {
     const message = `${path} cannot be read: its name is not UTF-8`;
     return new UserError("source_unreadable", message, "Rename it, for example with convmv.", undefined, { cause });

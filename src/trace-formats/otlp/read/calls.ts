@@ -209,7 +209,7 @@ function sumOf(counts: Readonly<Record<string, unknown>>, names: RegExp): number
 
 /**
  * Reads Langfuse's usage details. Its own categories exclude each other: `input`, `input_cached_tokens`, ... Its
- * integration of OpenAI passes on OpenAI's report, in which the input includes the cached tokens
+ * integration of OpenAI passes on OpenAI's report, and OpenAI counts cached tokens as input
  * (https://langfuse.com/docs/observability/features/token-and-cost-tracking).
  */
 function langfuseUsage(attributes: AttributeMap): Details {

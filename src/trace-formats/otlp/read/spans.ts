@@ -176,7 +176,7 @@ function fromSpool(json: string): ReadSpan {
   };
 }
 
-/** Other names of properties: those of OTLP before version 0.19, of Phoenix's REST API and of MLflow's traces. */
+/** Names of properties in OTLP before version 0.19, in Phoenix's REST API and in MLflow's traces. */
 const OTHER_NAMES = new Map([
   ["resource_spans", "resourceSpans"],
   ["scope_spans", "scopeSpans"],
