@@ -1,14 +1,13 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cliFiles } from "./cli-files.js";
 import { MARKER } from "./cli-page.js";
-import { CONFIG_PAGE, configPage } from "./config-table.js";
 import { OUTPUTS, outputSchemas } from "./json-outputs.js";
 import { MODELS_PAGE, modelsPage } from "./model-tables.js";
 import { NOTICES, noticesWithPackages } from "./notices.js";
 import { LLMS, llmsText, SKILL, skillPage } from "./skill.js";
 
 /**
- * `npm run docs`: writes the generated parts of docs/cli, docs/models.md, docs/config-file.md, SKILL.md, llms.txt,
+ * `npm run docs`: writes the generated parts of docs/cli, docs/models.md, SKILL.md, llms.txt,
  * the notices and the schemas of JSON outputs, and keeps the rest.
  */
 
@@ -22,6 +21,5 @@ for (const [path, generated] of await cliFiles()) {
 writeFileSync(SKILL, skillPage());
 writeFileSync(LLMS, llmsText());
 writeFileSync(MODELS_PAGE, modelsPage());
-writeFileSync(CONFIG_PAGE, configPage());
 writeFileSync(NOTICES, noticesWithPackages());
 writeFileSync(OUTPUTS, outputSchemas());
