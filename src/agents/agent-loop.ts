@@ -14,6 +14,7 @@ import {
   type ToolResult,
 } from "../tools/tool.js";
 import { turnOf } from "../traces/reply-turns.js";
+import type { OwnRunSettings } from "../traces/run-settings.js";
 import type { ToolCallRecord, Turn } from "../traces/trace.js";
 import type { Agent, AgentSettings } from "./agent.js";
 import type { AgentBackend, AgentTask, CallResult } from "./agent-backend.js";
@@ -27,8 +28,8 @@ export interface LoopAgent {
   readonly agent: Pick<Agent, "prompt" | "settings">;
   readonly model: Model;
   readonly tools: readonly Tool[];
-  /** Cost limit per task in US dollars, or null for no limit. No further turn starts once it is reached. */
-  readonly maxTaskCostUsd: number | null;
+  /** Limits per task. No further turn starts once one is reached. */
+  readonly limits: Pick<OwnRunSettings, "maxTaskCostUsd">;
 }
 
 interface LoopRules {
@@ -77,7 +78,7 @@ const CUT_OFF = "Your reply was cut off for its length. Be brief: call one tool,
  * text without a tool call) or when it reaches a limit. Throws the model port's error (`ModelError`) or the signal's
  * reason. In that case, the transcript contains everything up to that point.
  */
-export function agentLoop({ agent, model, tools, maxTaskCostUsd }: LoopAgent): AgentBackend {
+export function agentLoop({ agent, model, tools, limits: { maxTaskCostUsd } }: LoopAgent): AgentBackend {
   const { settings } = agent;
   const isOverBudget = ({ turns }: Transcript) => maxTaskCostUsd !== null && knownCostOf(turns) >= maxTaskCostUsd;
   const toolResults = toolResultsFor(settings.toolResults, model.id);

@@ -243,7 +243,7 @@ export function buildAnswerContext(
     }),
     suite,
     taskTimeoutMs: () => settings.taskTimeoutMs,
-    maxTaskCostUsd: settings.kind === "own" ? settings.maxTaskCostUsd : null,
+    limits: settings.kind === "own" ? settings : { maxTaskCostUsd: null },
     // Evals run when answers are saved.
     scoring: scoringOf(settings.scorers, resources.mailbox, { judge, evals: NO_EVALS }),
     backend,

@@ -49,7 +49,7 @@ export const finish = (answer: string, sources: readonly string[] = []): Line =>
 /** The parts of a task and its agent that a test can change. The others have defaults. */
 export interface Changes extends Partial<AgentTask> {
   readonly settings?: Partial<AgentSettings>;
-  readonly maxTaskCostUsd?: number;
+  readonly maxTaskCostUsd?: number | null;
 }
 
 export const emptyTranscript = (): Transcript => ({ messages: [], toolCalls: [], turns: [] });
@@ -69,7 +69,7 @@ export async function roll(
 export function play(
   model: Model,
   tools: readonly Tool[],
-  { settings = {}, maxTaskCostUsd, ...changes }: Changes = {},
+  { settings = {}, maxTaskCostUsd = null, ...changes }: Changes = {},
   transcript = emptyTranscript(),
 ): Promise<Rollout> {
   const agent = { prompt: "You answer from a mailbox.", settings: agentSettingsSchema.parse(settings) };
@@ -82,5 +82,5 @@ export function play(
     context: { inbox: MARCUS, cutoff: null, signal: never },
     ...changes,
   };
-  return agentLoop({ agent, model, tools, maxTaskCostUsd: maxTaskCostUsd ?? null }).answer(task, transcript);
+  return agentLoop({ agent, model, tools, limits: { maxTaskCostUsd } }).answer(task, transcript);
 }

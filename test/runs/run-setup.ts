@@ -161,7 +161,7 @@ function answering(db: Db, wanted: Wanted, runId: string): AnswerContext {
     suite: { open: questionOpener(cutoff) },
     ...definedProperties({ plant: plantingOf({ ...wanted.perturb }, model.id, openMailbox(db)) }),
     taskTimeoutMs: () => taskTimeoutMs,
-    maxTaskCostUsd: null,
+    limits: { maxTaskCostUsd: null },
     scoring: {
       sameMail: openMailLookup(db).canonicalId,
       scorers: wanted.scorers ?? RESULT_FILE_SCORERS,

@@ -80,7 +80,7 @@ async function answer(
     query_date: today,
   };
   const attempted = await attemptAnswer(
-    agentLoop({ agent, model, tools, maxTaskCostUsd: null }),
+    agentLoop({ agent, model, tools, limits: { maxTaskCostUsd: null } }),
     {
       task: { id: null, epoch: 1, instruction: question, variables, maxTurns, instructions, history, ...listener },
       access: { inbox, cutoff: queryDate === null ? null : endOfDay(queryDate), ...definedProperties({ state }) },
