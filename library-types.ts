@@ -2,12 +2,11 @@
 // table of flags. The schemas' own types would require zod. The build calls it.
 import { compile } from "json-schema-to-typescript";
 import { z } from "zod";
-import { RUN_OPTIONS, SESSION_OPTIONS } from "./src/library/options/run-option-names.js";
 import { messageSchema } from "./src/models/model.js";
 import { usageSchema } from "./src/models/usage.js";
 import { type SharedFlag, traitsOf } from "./src/platform/flag-values.js";
 import { jsonValueSchema } from "./src/platform/json.js";
-import { LIMIT_FLAG, QUESTION_FLAGS, RUN_FLAGS, type RunFlagName } from "./src/runs/run-flags.js";
+import { flagsWhere, LIMIT_FLAG, QUESTION_FLAGS, RUN_FLAGS } from "./src/runs/run-flags.js";
 import { estimateSchema, intervalSchema } from "./src/statistics/estimate.js";
 import { questionSchema } from "./src/tasks/question.js";
 import { judgmentSchema } from "./src/traces/judgment.js";
@@ -29,11 +28,11 @@ const selectionSchema = optionsOf(
   { ...QUESTION_FLAGS, ...LIMIT_FLAG },
   { limit: "Maximum number of tasks [default: all]" },
 );
-const sessionSchema = optionsOf(flagsNamed(SESSION_OPTIONS));
-const runOptionsSchema = optionsOf(flagsNamed(RUN_OPTIONS));
+const sessionSchema = optionsOf(flagsOf("session"));
+const runOptionsSchema = optionsOf(flagsOf("new"));
 
-function flagsNamed(names: readonly RunFlagName[]) {
-  return Object.fromEntries(names.map((name) => [name, RUN_FLAGS[name]]));
+function flagsOf(kind: "new" | "session") {
+  return Object.fromEntries(flagsWhere(({ inLibrary }) => inLibrary === kind).map((name) => [name, RUN_FLAGS[name]]));
 }
 
 /** Flags as options, whose values have the form of the config file. */

@@ -1,8 +1,7 @@
 // The types of options, results and traces under the names that users see. Here they come from zod schemas. Users do
 // not have zod, so the build writes their declarations from the same schemas (`library-types.ts`).
 import type { z } from "zod";
-import type { questionSchema, runSchema } from "../runs/run-flags.js";
-import type { RunOptionName, SessionOptionName } from "./options/run-option-names.js";
+import type { LibraryFlagName, questionSchema, runSchema } from "../runs/run-flags.js";
 
 export type { Question } from "../tasks/question.js";
 export type { BenchmarkResult } from "../traces/run-totals.js";
@@ -36,7 +35,7 @@ type FlagOptions<Name extends keyof z.input<typeof runSchema>> = {
 };
 
 /** The flags that a resumed run can have again. */
-export interface SessionOptions extends FlagOptions<SessionOptionName> {}
+export interface SessionOptions extends FlagOptions<LibraryFlagName<"session">> {}
 
 /** The flags of a new run. */
-export interface RunOptions extends FlagOptions<RunOptionName> {}
+export interface RunOptions extends FlagOptions<LibraryFlagName<"new">> {}

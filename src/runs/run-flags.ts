@@ -63,6 +63,8 @@ interface RunFlag extends SharedFlag {
   readonly artProtocol?: string | number | boolean;
   /** `art-e ask` has the flag, too. */
   readonly isForAsk?: true;
+  /** The library has the flag as an option: of new runs, or also of resumed runs (`session`). */
+  readonly inLibrary?: "new" | "session";
   /** Name of the input file in messages, if the value is the path of one. */
   readonly reads?: string;
   /** Kind of the output file, if the value is the path of one. */
@@ -79,6 +81,8 @@ type FlagEffect =
       readonly changes: "tasks" | "measurements";
       /** Path in the run. `selection`: in `settings.selection`, under the flag's name. */
       readonly recordedAs: "selection" | "agentId" | "model" | "split" | "dataset" | `settings.${string}`;
+      /** The settings of new and continued own runs contain the value as given, so no other code has to record it. */
+      readonly isRecordedAsGiven?: true;
       /**
        * The value for the published figures, or `any` if it is unknown or differs between them [default: the value with
        * `--protocol art`, or none].
@@ -246,6 +250,7 @@ const GENERAL = {
     schema: text.optional(),
     help: "Name for the new run, usable in place of its id",
     notFor: ["resume"],
+    inLibrary: "new",
     effect: "none",
   },
   ...CONFIG_FLAGS,
@@ -405,6 +410,7 @@ const QUESTION_RUN_FLAGS = {
     help: "Number of times to ask each question",
     config: "run.epochs",
     notFor: STORED,
+    inLibrary: "new",
     effect: { changes: "measurements", recordedAs: "settings.epochs", published: 1 },
   },
   protocol: {
@@ -421,6 +427,7 @@ const QUESTION_RUN_FLAGS = {
     help: "Also ask about mailboxes that were not imported as such",
     config: "dataset.partial-inboxes",
     notFor: ["suite without mail"],
+    inLibrary: "new",
     effect: "none",
   },
   cutoff: {
@@ -429,6 +436,7 @@ const QUESTION_RUN_FLAGS = {
     config: "dataset.cutoff",
     notFor: ["suite without mail"],
     artProtocol: "off",
+    inLibrary: "new",
     effect: { changes: "measurements", recordedAs: "settings.cutoff" },
   },
 } satisfies Record<string, RunFlag>;
@@ -553,6 +561,7 @@ const MODEL_FLAGS = {
     notFor: ["command", "endpoint", "human", "function"],
     reads: "the file of replies",
     isForAsk: true,
+    inLibrary: "new",
     effect: { changes: "measurements", recordedAs: "model", published: "any" },
   },
   modelProvider: {
@@ -563,6 +572,7 @@ const MODEL_FLAGS = {
     replaces: ["model"],
     notFor: ["command", "endpoint", "human", "function"],
     isForAsk: true,
+    inLibrary: "new",
     effect: { changes: "measurements", recordedAs: "model", published: "any" },
   },
   baseUrl: {
@@ -571,6 +581,7 @@ const MODEL_FLAGS = {
     config: "model.base-url",
     notFor: EXTERNAL,
     isForAsk: true,
+    inLibrary: "new",
     effect: { changes: "measurements", recordedAs: "settings.baseUrl", published: "any" },
   },
   wireApi: {
@@ -579,7 +590,7 @@ const MODEL_FLAGS = {
     config: "model.wire-api",
     notFor: EXTERNAL,
     isForAsk: true,
-    effect: { changes: "measurements", recordedAs: "settings.wireApi", published: "any" },
+    effect: { changes: "measurements", recordedAs: "settings.wireApi", isRecordedAsGiven: true, published: "any" },
   },
   temperature: {
     schema: numberBetween(0, 2).optional(),
@@ -587,7 +598,8 @@ const MODEL_FLAGS = {
     config: "model.temperature",
     notFor: EXTERNAL,
     isForAsk: true,
-    effect: { changes: "measurements", recordedAs: "settings.temperature" },
+    inLibrary: "new",
+    effect: { changes: "measurements", recordedAs: "settings.temperature", isRecordedAsGiven: true },
   },
   maxTurns: {
     schema: wholeNumber(1, 1_000).optional(),
@@ -595,6 +607,7 @@ const MODEL_FLAGS = {
     config: "limits.max-turns",
     notFor: ["human"],
     isForAsk: true,
+    inLibrary: "new",
     effect: { changes: "measurements", recordedAs: "settings.maxTurns", published: 10 },
   },
   maxTokens: {
@@ -603,7 +616,8 @@ const MODEL_FLAGS = {
     config: "model.max-tokens",
     notFor: EXTERNAL,
     isForAsk: true,
-    effect: { changes: "measurements", recordedAs: "settings.maxTokens", published: 2048 },
+    inLibrary: "new",
+    effect: { changes: "measurements", recordedAs: "settings.maxTokens", isRecordedAsGiven: true, published: 2048 },
   },
   reasoningEffort: {
     schema: reasoningEffort.optional(),
@@ -612,7 +626,8 @@ const MODEL_FLAGS = {
     config: "model.reasoning-effort",
     notFor: EXTERNAL,
     isForAsk: true,
-    effect: { changes: "measurements", recordedAs: "settings.reasoningEffort" },
+    inLibrary: "new",
+    effect: { changes: "measurements", recordedAs: "settings.reasoningEffort", isRecordedAsGiven: true },
   },
   reasoningTokens: {
     schema: wholeNumber(0).optional(),
@@ -620,7 +635,7 @@ const MODEL_FLAGS = {
     config: "model.reasoning-tokens",
     notFor: EXTERNAL,
     isForAsk: true,
-    effect: { changes: "measurements", recordedAs: "settings.reasoningTokens" },
+    effect: { changes: "measurements", recordedAs: "settings.reasoningTokens", isRecordedAsGiven: true },
   },
   ...REQUEST_FLAGS,
   price: {
@@ -629,6 +644,7 @@ const MODEL_FLAGS = {
     config: "model.price",
     notFor: ["api", "human", ...STORED],
     isForAsk: true,
+    inLibrary: "new",
     effect: { changes: "measurements", recordedAs: "settings.price", published: "any" },
   },
   cache: {
@@ -637,6 +653,7 @@ const MODEL_FLAGS = {
     config: "run.cache",
     notFor: EXTERNAL,
     isPerSession: true,
+    inLibrary: "session",
     effect: "none",
   },
   record: {
@@ -696,6 +713,7 @@ const SPEED_FLAGS = {
     config: "limits.concurrency",
     notFor: ["human", "queue"],
     isPerSession: true,
+    inLibrary: "session",
     effect: "none",
   },
   rpm: {
@@ -704,6 +722,7 @@ const SPEED_FLAGS = {
     config: "limits.rpm",
     notFor: ["command", "human", "function"],
     isPerSession: true,
+    inLibrary: "session",
     effect: "none",
   },
   tpm: {
@@ -712,6 +731,7 @@ const SPEED_FLAGS = {
     config: "limits.tpm",
     notFor: ["command", "api", "human", "function"],
     isPerSession: true,
+    inLibrary: "session",
     effect: "none",
   },
   queue: {
@@ -727,6 +747,7 @@ const SPEED_FLAGS = {
     notFor: ["command", "endpoint", "human", "function"],
     isPerSession: true,
     isForAsk: true,
+    inLibrary: "session",
     effect: "none",
   },
   taskTimeout: {
@@ -735,6 +756,7 @@ const SPEED_FLAGS = {
     help: "Timeout per task, in seconds",
     config: "limits.task-timeout",
     isForAsk: true,
+    inLibrary: "session",
     effect: { changes: "measurements", recordedAs: "settings.taskTimeoutMs", published: "any" },
   },
 } satisfies Record<string, RunFlag>;
@@ -746,6 +768,7 @@ const LIMIT_FLAGS = {
     help: "Stop the run at this cost, in US dollars (it can be resumed)",
     config: "limits.max-cost",
     notFor: ["api", "human"],
+    inLibrary: "session",
     effect: "none",
   },
   maxTaskCost: {
@@ -754,13 +777,15 @@ const LIMIT_FLAGS = {
     help: "End a task at this cost, in US dollars",
     config: "limits.max-task-cost",
     notFor: EXTERNAL,
-    effect: { changes: "measurements", recordedAs: "settings.maxTaskCostUsd" },
+    inLibrary: "new",
+    effect: { changes: "measurements", recordedAs: "settings.maxTaskCostUsd", isRecordedAsGiven: true },
   },
   maxRunTokens: {
     schema: LIMIT_VALUES.maxTokens.optional(),
     help: "Stop the run after N input and output tokens",
     config: "limits.max-run-tokens",
     notFor: ["api", "human"],
+    inLibrary: "session",
     effect: "none",
   },
   maxTime: {
@@ -768,6 +793,7 @@ const LIMIT_FLAGS = {
     placeholder: "MINUTES",
     help: "Stop the run after this time, in minutes",
     config: "limits.max-time",
+    inLibrary: "session",
     effect: "none",
   },
   until: {
@@ -790,6 +816,7 @@ const LIMIT_FLAGS = {
     schema: failures.optional(),
     help: "Stop the run after N failed tasks, or at a percentage: 5%",
     config: "limits.max-failures",
+    inLibrary: "session",
     effect: "none",
   },
   unsafeHostPython: {
@@ -818,6 +845,7 @@ export const JUDGE_FLAGS = {
     replaces: ["judge"],
     notFor: ["suite without answers"],
     reads: "the judge's file of replies",
+    inLibrary: "new",
     effect: { changes: "measurements", recordedAs: "settings.judge.model", published: "gemini-2.0-flash" },
   },
   noJudge: {
@@ -825,6 +853,7 @@ export const JUDGE_FLAGS = {
     help: "Same as --judge off",
     replaces: ["judge"],
     notFor: ["suite without answers"],
+    inLibrary: "new",
     effect: { changes: "measurements", recordedAs: "settings.judge.model", published: "gemini-2.0-flash" },
   },
   judgeVotes: {
@@ -832,6 +861,7 @@ export const JUDGE_FLAGS = {
     help: "Number of verdicts per answer (the majority wins) [default: 1]",
     config: "judge.votes",
     notFor: ["suite without answers"],
+    inLibrary: "new",
     effect: { changes: "measurements", recordedAs: "settings.judge.votes", published: 1 },
   },
   judgeBaseUrl: {
@@ -872,6 +902,7 @@ const OUTPUT_FLAGS = {
     help: "Save the results as a JSON file",
     config: "run.output",
     writes: "results",
+    inLibrary: "session",
     effect: "none",
   },
   overwrite: { ...OVERWRITE_FLAG.overwrite, effect: "none" },
@@ -1012,7 +1043,24 @@ const ALL = {
   ...OTLP_FLAGS,
 };
 
-export type RunFlagName = keyof typeof ALL;
+type AllFlags = typeof ALL;
+
+export type RunFlagName = keyof AllFlags;
+
+/** Names of the flags that are options of the library. */
+export type LibraryFlagName<Of extends NonNullable<RunFlag["inLibrary"]>> = {
+  [Name in RunFlagName]: AllFlags[Name] extends { readonly inLibrary: Of } ? Name : never;
+}[RunFlagName];
+
+/** Values of the flags that the settings of an own run contain as given, by setting. */
+export type GivenSettings = {
+  readonly [Name in RunFlagName as AllFlags[Name]["effect"] extends {
+    readonly recordedAs: `settings.${infer Setting}`;
+    readonly isRecordedAsGiven: true;
+  }
+    ? Setting
+    : never]?: NonNullable<RunOptions[Name]>;
+};
 
 export const RUN_FLAGS: Readonly<Record<RunFlagName, RunFlag>> = ALL;
 

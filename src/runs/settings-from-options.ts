@@ -20,7 +20,7 @@ import { rulesFor, sentParameters } from "../models/request-parameters.js";
 import type { AppContext } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
-import { presentProperties } from "../platform/optional-values.js";
+import { definedProperties, presentProperties } from "../platform/optional-values.js";
 import { trimEndOf } from "../platform/trim-end.js";
 import { type FunctionScore, isFunctionScore } from "../scoring/function-scorers.js";
 import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.js";
@@ -38,7 +38,7 @@ import {
   type TrainingRunSettings,
 } from "../traces/run-settings.js";
 import { modelNameOf } from "./model-of-run.js";
-import { flagsWhere, type RunFlagName, type RunOptions } from "./run-flags.js";
+import { flagsWhere, type GivenSettings, RUN_FLAGS, type RunFlagName, type RunOptions } from "./run-flags.js";
 import { chosenScorers, type RunRequest, refuseFlags, refuseUnusedJudge, wantsJudge } from "./run-options.js";
 
 /** Settings of a run that art-e can continue. */
@@ -97,12 +97,7 @@ function requestedOwnSettings(
     ...requestedConditions(stored, options, cheapModel(model.provider, stored.baseUrl, env), env),
     model: model.id,
     baseUrl: options.baseUrl ?? stored.baseUrl,
-    wireApi: options.wireApi ?? stored.wireApi,
-    maxTokens: options.maxTokens ?? stored.maxTokens,
-    ...presentProperties({ reasoningTokens: options.reasoningTokens }),
-    temperature: options.temperature ?? stored.temperature,
-    ...presentProperties({ reasoningEffort: options.reasoningEffort }),
-    maxTaskCostUsd: options.maxTaskCost ?? stored.maxTaskCostUsd,
+    ...givenSettings(options),
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
     ...options.perturb,
     ...requestedOracle(stored, options.oracle),
@@ -252,8 +247,7 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
   const isUnused = !asksJudge(options) && !wantsJudge(options.scorers);
   const cheap = isUnused ? null : cheapModel(name.provider, baseUrl, settings.env);
   const judge = judgeSettings(options, null, cheap, settings.env);
-  const reasoningTokens = options.reasoningTokens ?? agent.settings.reasoningTokens;
-  const reasoningEffort = options.reasoningEffort ?? agent.settings.reasoningEffort;
+  const { maxTokens, reasoningTokens, temperature = null, reasoningEffort, toolCalls, toolChoice } = agent.settings;
   const toolResults = toolResultsFor(agent.settings.toolResults, name.id);
   refuseExtrasWithoutServer(name, options);
   const mailFilter = readImportFilter(db);
@@ -263,22 +257,23 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
     agentVersion: currentVersion(db, agent.id),
     model: name.id,
     baseUrl,
-    wireApi: options.wireApi ?? null,
+    wireApi: null,
     prompt: agent.prompt,
     tools: attachedOrDefault(db, agent.id).map(({ tool }) => tool.id),
     toolsDigest: toolsDigest(db, agent.id),
     maxTurns: options.maxTurns ?? agent.settings.maxTurns,
-    maxTokens: options.maxTokens ?? agent.settings.maxTokens,
+    maxTokens,
     ...presentProperties({ reasoningTokens }),
-    temperature: options.temperature ?? agent.settings.temperature ?? null,
+    temperature,
     ...presentProperties({ reasoningEffort }),
     ...recordedExtras(options),
-    toolCalls: agent.settings.toolCalls,
-    toolChoice: agent.settings.toolChoice,
+    toolCalls,
+    toolChoice,
     ...(toolResults === "plain" ? {} : { toolResults }),
     ...settingsOfAnyAgent(options),
     ...presentProperties({ mailFilter }),
-    maxTaskCostUsd: options.maxTaskCost ?? null,
+    maxTaskCostUsd: null,
+    ...givenSettings(options),
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
     ...options.perturb,
     scorers: chosenScorers(options.scorers, judge !== null),
@@ -326,6 +321,16 @@ function settingsOfAnyAgent(options: RunOptions) {
     selection: selectionOf(options),
     ...(options.queue === undefined ? {} : { queue: true as const }),
   };
+}
+
+/** Returns the values of the flags that the settings of an own run contain as given. */
+function givenSettings(options: RunOptions): GivenSettings {
+  const given: Record<string, unknown> = {};
+  for (const [name, { effect }] of Object.entries(RUN_FLAGS)) {
+    if (effect === "none" || effect.isRecordedAsGiven !== true) continue;
+    given[effect.recordedAs.replace("settings.", "")] = options[name as RunFlagName];
+  }
+  return definedProperties(given);
 }
 
 /** Returns the values of all flags that select tasks, except those that the run records elsewhere. */

@@ -26,8 +26,12 @@ const QUESTION_SELECTION = "split dataset useJson revision minRealism maxSources
 const SUITE_SELECTION = "task tool tag index counterparts runnable";
 const JUDGE = "judge noJudge judgeVotes judgeBaseUrl judgeReasoningEffort judgeHeader judgeBody";
 const STORED = `${QUESTION_SELECTION} ${SUITE_SELECTION} limit shuffle seed epochs price`;
-const OWN_LOOP =
-  "protocol cache unsafeHostPython baseUrl wireApi maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost perturb";
+/** Only the settings of an own run record these flags. The oracle is rejected by its own check, with the model. */
+const OF_OWN_RUNS = flagsWhere(({ effect }) => {
+  const [, setting = ""] = effect === "none" ? [] : effect.recordedAs.split("settings.");
+  return setting in ownRunSettingsSchema.shape && !(setting in externalRunSettingsSchema.shape) && setting !== "oracle";
+});
+const OWN_LOOP = `protocol cache record ${OF_OWN_RUNS.join(" ")}`;
 
 /** The flags that do not apply to each kind of run. */
 const INAPPLICABLE: Readonly<Record<RunKind, string>> = {
@@ -80,13 +84,18 @@ function errorFor(kind: RunKind, name: RunFlagName): UserError | null {
 
 /** The code that reads flags, without the tables that list their names. */
 const READERS = readdirSync("src", { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".ts") && !/(^web|run-flags|run-option-names)\b/.test(name))
+  .filter((name) => name.endsWith(".ts") && !/(^web|run-flags|run-settings)\b/.test(name))
   .map((name) => readFileSync(join("src", name), "utf8").replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ""))
   .join("\n");
 
 describe("RUN_FLAGS", () => {
   it("affect code outside of their table", () => {
-    expect(flagsWhere(() => true).filter((name) => !new RegExp(`\\b${name}\\b`).test(READERS))).toEqual([]);
+    const nameInCode = (name: RunFlagName) => {
+      const { effect } = RUN_FLAGS[name];
+      return effect !== "none" && effect.isRecordedAsGiven ? effect.recordedAs.replace("settings.", "") : name;
+    };
+    const names = flagsWhere(() => true).map(nameInCode);
+    expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(READERS))).toEqual([]);
   });
 
   it("belong to one help group each", () => {
