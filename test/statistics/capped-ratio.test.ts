@@ -26,6 +26,15 @@ describe("cappedRatio", () => {
     expect(lost.high).toBeCloseTo(1 - 0.8389, 4);
   });
 
+  it("gives the same interval for the same pairs, and none above 1", () => {
+    const values = [1, 0.9, 0.5, 0.2, 0, 0.3, 1, 1, 0.8, 0.1, 1, 0.7, 0.9, 0.3, 1, 0.2];
+    const pairs = Array.from({ length: 8 }, (_, i) => ({ before: values[2 * i] ?? 0, after: values[2 * i + 1] ?? 0 }));
+    const close = (value: number) => expect.closeTo(value, 9);
+    const [few, many] = [cappedRatio(pairs), cappedRatio([...pairs, ...pairs, ...pairs])];
+    expect(few).toMatchObject({ value: close(3.7 / 6.2), low: close(0.268477306996), high: 1 });
+    expect(many).toMatchObject({ value: close(3.7 / 6.2), low: close(0.388326632606), high: close(0.775291621796) });
+  });
+
   it("agrees with the delta method for many pairs", () => {
     const { value, low, high } = cappedRatio(binary(60, 20, 20));
     expect(value).toBe(0.75);

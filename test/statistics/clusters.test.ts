@@ -185,6 +185,30 @@ describe("DesignEffect", () => {
     expect(values(clustersOf(200, (i) => [1, -1, i % 2, 0]))).toBeLessThan(1.1);
   });
 
+  // NumPy, from the sums over clusters and over values.
+  it.each([
+    [[[1, 0.5, 0], [1], [-1, 0], [0, 0, 0.5, 1]], 3.33965472476],
+    [
+      [
+        [1, 1, 1],
+        [0, 0],
+        [1, 1],
+        [-1, -1, -0.5],
+      ],
+      6.82572213773,
+    ],
+    // 28.5, but at most the number of values.
+    [
+      [
+        [1, -1],
+        [0, 1, -1],
+      ],
+      5,
+    ],
+  ])("averages the observed effect with the assumed one for %j", (clusters, effect) => {
+    expect(values(clusters)).toBeCloseTo(effect, 9);
+  });
+
   it("assumes a correlation of 0.1 if the values do not vary", () => {
     expect(values(clustersOf(20, () => Array(11).fill(0)))).toBeCloseTo(2);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { passAtK, passHatK } from "../../src/statistics/pass-at-k.js";
 import { computePower } from "../../src/statistics/power.js";
-import { mcnemar, pairedDifference, signFlipTest } from "../../src/statistics/significance.js";
+import { mcnemar, pairedDifference, pairsToExclude, signFlipTest } from "../../src/statistics/significance.js";
 
 /** Expected values come from SciPy 1.17.1 with the calls in the comments, unless a source is given. */
 
@@ -34,12 +34,9 @@ describe("pairedDifference, signFlipTest and computePower", () => {
     const { value, n, low, high, method } = pairedDifference(DIFFERENCES);
     expect({ n, method }).toEqual({ n: 9, method: "paired_bootstrap" });
     expect(value).toBeCloseTo(0.43188888888888893, 12);
-    // 0.106. Its standard deviation over seeds is 0.011, because few of the 2,000 resamples exceed it.
-    expect(low).toBeGreaterThan(0.084);
-    expect(low).toBeLessThan(0.128);
-    // 0.7509. Without the widening: 0.1694 to 0.6909.
-    expect(high).toBeGreaterThan(0.741);
-    expect(high).toBeLessThan(0.761);
+    // 0.106 to 0.7509. The lower bound's standard deviation over seeds is 0.011, because few of the 2,000 resamples
+    // exceed it. Without the widening: 0.1694 to 0.6909.
+    expect([low, high]).toEqual([expect.closeTo(0.114222, 6), expect.closeTo(0.752, 6)]);
   });
 
   it("return the t interval if there are many pairs, and it equals the bootstrap", () => {
@@ -64,9 +61,17 @@ describe("pairedDifference, signFlipTest and computePower", () => {
     expect([low, high]).toEqual([expect.closeTo(-bound, 8), expect.closeTo(bound, 8)]);
   });
 
-  it("return the same values in every call", () => {
-    expect(pairedDifference(DIFFERENCES)).toEqual(pairedDifference(DIFFERENCES));
-    expect(signFlipTest(DIFFERENCES)).toBe(signFlipTest(DIFFERENCES));
+  // NumPy, from Wilson's bounds for 8 and 3 of 20, and their correlation of -0.343.
+  it.each([1, 2])("return the combined bounds of wins and losses on a scale of width %d", (width) => {
+    const gains = Array.from({ length: 20 }, (_, i) => (i < 8 ? width : i < 11 ? -width : 0));
+    const { value, low, high } = pairedDifference(gains, width);
+    const expected = [0.25, -0.07134366474563691, 0.5133873806080251].map((one) => expect.closeTo(one * width, 10));
+    expect([value, low, high]).toEqual(expected);
+  });
+
+  it("return the combined bounds of differences that are no whole wins and losses", () => {
+    const { low, high } = pairedDifference([0.5, -0.25, 1, 0, 0.3], 1);
+    expect([low, high]).toEqual([expect.closeTo(-0.288157841737, 9), expect.closeTo(0.763085168699, 9)]);
   });
 
   it("return no bounds for equal pairs or one pair, and no estimate if there are no pairs", () => {
@@ -77,7 +82,9 @@ describe("pairedDifference, signFlipTest and computePower", () => {
 
   // All 512 sign combinations by itertools.product: 14 are at least as far from 0.
   it("return the p value of the sign-flip test", () => {
-    expect(signFlipTest(DIFFERENCES)).toBeCloseTo(0.02734375, 2);
+    expect(signFlipTest(DIFFERENCES)).toBe(0.0304);
+    expect(signFlipTest(DIFFERENCES, [1, 1, 2, 2, 3, 3, 4, 5, 6])).toBe(0.0912);
+    expect(signFlipTest(Array.from({ length: 70 }, (_, i) => (i % 3) - 0.8))).toBe(0.0714);
     expect(signFlipTest([0, 0])).toBe(1);
     // Both signs of a single difference are as far from 0.
     expect(signFlipTest([0.5])).toBe(1);
@@ -99,9 +106,29 @@ describe("pairedDifference, signFlipTest and computePower", () => {
     expect(moreNeeded).toBe(0);
     expect(detectable).toBeCloseTo(0.3986240122854132, 8);
     expect(computePower([0.1, -0.1, 0.1, 0.1])).toEqual({ moreNeeded: 28, detectable: expect.closeTo(0.14008, 4) });
+    // Twice the variance.
+    expect(computePower(DIFFERENCES, 2).detectable).toBeCloseTo(0.3986240122854132 * Math.SQRT2, 8);
     expect(computePower([1, -1])).toEqual({ moreNeeded: null, detectable: expect.any(Number) });
     expect(computePower([1])).toEqual({ moreNeeded: null, detectable: null });
   });
+});
+
+describe("pairsToExclude", () => {
+  const observed = { gain: 0.02, n: 100, low: -0.06, isTied: false, designEffect: 1 };
+
+  it.each([
+    // 100 (0.08 / 0.07)^2
+    [{}, 131],
+    // The interval of 73 tied pairs ends at 0.04999.
+    [{ isTied: true }, 73],
+    [{ isTied: true, designEffect: 2 }, 146],
+    [{ isTied: true, n: 1 }, 73],
+    [{ isTied: true, n: 0, gain: null }, null],
+    [{ low: null }, null],
+    [{ gain: -0.05 }, null],
+  ])("returns the number of pairs that exclude a loss of 0.05 (%j)", (changes, pairs) =>
+    expect(pairsToExclude({ ...observed, ...changes }, 0.05)).toBe(pairs),
+  );
 });
 
 describe("the probability of k successes", () => {

@@ -47,16 +47,18 @@ describe("EProcess", () => {
 describe("confidenceSequence", () => {
   const values = [...repeat(1, 30), ...repeat(0, 60), ...repeat(-1, 10)];
 
-  it("ends where the evidence against each side reaches 40", () => {
-    const { value, n, low, high, method } = confidenceSequence(values);
-    expect({ value, n, method }).toEqual({ value: 0.2, n: 100, method: "betting_sequence" });
-    expect(eValue(low ?? 0, values)).toBeCloseTo(40, 4);
-    expect(
-      eValue(
-        -(high ?? 0),
-        values.map((each) => -each),
-      ),
-    ).toBeCloseTo(40, 4);
+  // SciPy: brentq of the mean of the three bets' capitals minus 40. With a design effect of 2, their square roots.
+  it.each([
+    [1, 0.013975709625, 0.379755806823],
+    [2, -0.065503315449, 0.456412753819],
+  ])("ends where the evidence against each side reaches 40 (design effect %d)", (designEffect, low, high) => {
+    const bounds = { low: expect.closeTo(low, 8), high: expect.closeTo(high, 8) };
+    expect(confidenceSequence(values, designEffect)).toEqual({
+      value: 0.2,
+      n: 100,
+      method: "betting_sequence",
+      ...bounds,
+    });
   });
 
   it("mirrors the interval if the runs are exchanged", () => {
@@ -85,6 +87,9 @@ describe("eValueOfDifference", () => {
     expect(eValueOfDifference(repeat(1, 20))).toBeGreaterThan(100);
     expect(eValueOfDifference(repeat(-1, 20))).toBeCloseTo(eValueOfDifference(repeat(1, 20)), 6);
     expect(eValueOfDifference([])).toBe(1);
+    const values = [...repeat(1, 30), ...repeat(0, 60), ...repeat(-1, 10)];
+    expect(eValueOfDifference(values)).toBeCloseTo(37.742439039937665, 9);
+    expect(eValueOfDifference(values, 2)).toBeCloseTo(4.035420979675915, 9);
   });
 });
 

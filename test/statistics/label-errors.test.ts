@@ -4,8 +4,11 @@ import {
   errorRate,
   type LabelPairs,
   labelNoise,
+  lowerBounds,
   rateDespiteLabelErrors,
+  sampler,
   trueRates,
+  weightedRateIntervals,
   wrongLabels,
 } from "../../src/statistics/label-errors.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
@@ -195,9 +198,34 @@ describe("rateDespiteLabelErrors", () => {
     expect([0.449, 0.45].map((e) => trueRates(table, { good: e, bad: e }) === null)).toEqual([false, true]);
   });
 
-  it("always gives the same interval for the same numbers", () => {
-    const world = { labeledBad: 0.3, runBad: 0.3, labelErrors: 0.05, truePositive: 0.9, trueNegative: 0.9 };
-    expect(estimateIn(world, 3)).toEqual(estimateIn(world, 3));
+  it("always gives the same figures for the same numbers, like the other functions with random draws", () => {
+    const table = { goodPassed: 40, goodFailed: 5, badPassed: 4, badFailed: 21, badWeight: 1.5 };
+    const squares = { goodPassed: 60, goodFailed: 9, badPassed: 8, badFailed: 30 };
+    const weighted = { ...table, weights: { squares, next: { passed: 1.2, failed: 0.8 } } };
+    const pairs = { alike: 27, n: 30, resolved: 0.25, again: { good: 0, bad: 0.4 } };
+    const observed = { successes: 61, n: 90 };
+    const { gamma, share } = sampler(seededRandom(5));
+    const intervals = weightedRateIntervals(weighted);
+    const figures = [
+      [gamma(0.4), gamma(3), share(2, 10)],
+      ...[pairs, null].map((some) => {
+        const { value, low, high } = rateDespiteLabelErrors(observed, table, some);
+        return [value, low, high];
+      }),
+      ...[intervals.truePositive, intervals.trueNegative].map(({ low, high }) => [low, high]),
+      Object.values(lowerBounds(table, pairs, 0.1)),
+      Object.values(lowerBounds(weighted, null, 0.1)),
+    ];
+    const expected = [
+      [0.367431800356, 0.637945579429, 0.336278512129],
+      [0.685304677939, 0.515009393308, 0.865492415068],
+      [0.710365853659, 0.528419113931, 0.898454831205],
+      [0.75047728619, 0.974485229077],
+      [0.61236728482, 0.966719961535],
+      [0.849855091484, 0.745688529171],
+      [0.805568437199, 0.694144042362],
+    ];
+    expect(figures).toEqual(expected.map((row) => row.map((figure) => expect.closeTo(figure, 9))));
   });
 });
 

@@ -91,6 +91,23 @@ describe("predictionPoweredRate", () => {
     );
   });
 
+  // NumPy, from the formulas: covariances with these weights, and sums of clusters, without and with the CR1 factor. With
+  // pairs, the bounds are those of the seeded draws.
+  it.each([
+    [null, 0.742063492063, 0.4910669774, 0.895591993981],
+    [{ alike: 0, n: 0 }, 0.742063492063, 0.4910669774, 0.895591993981],
+    [{ alike: 27, n: 30, again: { good: 0, bad: 0.4 } }, 0.748274531787, 0.465491389197, 0.940133786291],
+  ])("returns the interval for weighted labels in clusters (pairs: %j)", (pairs, value, low, high) => {
+    const traces = Array.from({ length: 30 }, (_, i) => {
+      const passed = i % 3 > 0;
+      const good = i < 18 ? passed === i % 5 > 0 : null;
+      return { passed, good, weight: i % 4 === 0 ? 2 : 0.5, cluster: String(Math.floor(i / 2)) };
+    });
+    const figures = [value, low, high].map((figure) => expect.closeTo(figure, 9));
+    const rate = predictionPoweredRate(traces, pairs);
+    expect([rate.value, rate.low, rate.high]).toEqual(figures);
+  });
+
   it("returns the labeled rate if the eval passes everything", () => {
     const traces = Array.from({ length: 50 }, (_, i) => ({
       passed: true,
