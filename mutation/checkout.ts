@@ -19,6 +19,13 @@ const NOT_COPIED = /^(\..*|node_modules|coverage)$/;
 /** `timeout`: the tests did not end in time, usually because the mutant loops forever. It counts as killed. */
 export type MutantOutcome = "killed" | "survived" | "timeout";
 
+/** Test files and folders. */
+interface MutantTests {
+  /** Tests that import the mutated file. They run first, because they take a second. */
+  readonly importers: readonly string[];
+  readonly tests: readonly string[];
+}
+
 /** A copy of the project for mutating one source file at a time. */
 export class Checkout {
   private readonly folder = mkdtempSync(join(tmpdir(), "art-e-mutants-"));
@@ -32,24 +39,22 @@ export class Checkout {
   }
 
   /**
-   * Runs the tests stage by stage (files or folders), until one fails. The program is built only before the last stage,
-   * which contains all tests, because most mutants are killed earlier by a test that imports the source.
+   * Runs tests (files or folders) until one fails: those that import the mutated file, then all, then the slow ones of
+   * `npm run test:slow`. The program is built only before the second stage, because most mutants are killed in the
+   * first.
    */
-  async run(mutant: Mutant, stages: readonly (readonly string[])[], timeoutMs: number): Promise<MutantOutcome> {
+  async run(mutant: Mutant, { importers, tests }: MutantTests, timeoutMs: number): Promise<MutantOutcome> {
     await this.restoreBuild();
     const path = join(this.folder, mutant.file);
     const text = readFileSync(path, "utf8");
     writeFileSync(path, `${text.slice(0, mutant.start)}${mutant.replacement}${text.slice(mutant.end)}`);
     try {
-      for (const [i, tests] of stages.entries()) {
-        if (i === stages.length - 1) {
-          this.isBuildMutated = true;
-          if ((await this.node("build.js")) !== 0) return "killed";
-        }
-        const outcome = await this.vitest(tests, timeoutMs);
-        if (outcome !== "survived") return outcome;
-      }
-      return "survived";
+      const early = importers.length === 0 ? "survived" : await this.vitest(importers, timeoutMs);
+      if (early !== "survived") return early;
+      this.isBuildMutated = true;
+      if ((await this.node("build.js")) !== 0) return "killed";
+      const outcome = await this.vitest(tests, timeoutMs);
+      return outcome === "survived" ? await this.vitest(tests, timeoutMs, { isSlow: true }) : outcome;
     } finally {
       writeFileSync(path, text);
     }
@@ -62,8 +67,10 @@ export class Checkout {
   async measure(tests: readonly string[]): Promise<number> {
     const started = performance.now();
     if ((await this.node("build.js", [], 0, "inherit")) !== 0) throw new Error("The build fails without any mutant.");
-    const outcome = await this.vitest(tests, 0, "inherit");
-    if (outcome !== "survived") throw new Error(`The tests in ${tests.join(", ")} fail without any mutant.`);
+    for (const isSlow of [false, true]) {
+      const outcome = await this.vitest(tests, 0, { isSlow, stdio: "inherit" });
+      if (outcome !== "survived") throw new Error(`The tests in ${tests.join(", ")} fail without any mutant.`);
+    }
     return Math.ceil(performance.now() - started);
   }
 
@@ -87,10 +94,12 @@ export class Checkout {
   private async vitest(
     tests: readonly string[],
     timeoutMs: number,
-    stdio: "ignore" | "inherit" = "ignore",
+    { isSlow = false, stdio = "ignore" }: { readonly isSlow?: boolean; readonly stdio?: "ignore" | "inherit" } = {},
   ): Promise<MutantOutcome> {
-    const args = ["run", ...tests, "--bail=1", "--maxWorkers=1", "--reporter=dot"];
-    const code = await this.node("node_modules/vitest/vitest.mjs", args, timeoutMs, stdio);
+    // Most folders have no slow tests.
+    const args = ["run", ...tests, "--bail=1", "--maxWorkers=1", "--reporter=dot", "--passWithNoTests"];
+    const env = isSlow ? { ...process.env, ART_E_SLOW: "1" } : process.env;
+    const code = await this.node("node_modules/vitest/vitest.mjs", args, timeoutMs, stdio, env);
     return code === 0 ? "survived" : code === null ? "timeout" : "killed";
   }
 
@@ -100,9 +109,10 @@ export class Checkout {
     args: readonly string[] = [],
     timeout = 0,
     stdio: "ignore" | "inherit" = "ignore",
+    env: NodeJS.ProcessEnv = process.env,
   ): Promise<number | null> {
     return new Promise((resolve, reject) => {
-      const options = { cwd: this.folder, stdio, timeout, killSignal: "SIGKILL" } as const;
+      const options = { cwd: this.folder, env, stdio, timeout, killSignal: "SIGKILL" } as const;
       const child = spawn(process.execPath, [program, ...args], options);
       child.on("error", reject);
       child.on("exit", resolve);

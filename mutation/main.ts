@@ -12,10 +12,32 @@ import { type Mutant, mutantsOf } from "./mutants.js";
 const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
   scoring: ["test/scoring/", "test/analysis/"],
   "text/dates-and-numbers.ts": ["test/text/", "test/scoring/"],
-  evals: ["test/evals/", "test/statistics/", "test/cli/evals/"],
-  statistics: ["test/statistics/", "test/analysis/"],
+  evals: [
+    "test/evals/",
+    "test/statistics/",
+    "test/error-analysis/",
+    "test/reports/eval-page.test.ts",
+    "test/scoring/score-saved-traces.test.ts",
+    "test/server/chat-evals.test.ts",
+    "test/server/evals-page.test.ts",
+    "test/server/label-routes.test.ts",
+    "test/cli/evals/",
+    "test/cli/error-analysis/",
+  ],
+  statistics: ["test/statistics/", "test/analysis/", "test/evals/", "test/results/figures-agree.test.ts"],
   "platform/guarded-fetch.ts": ["test/platform/"],
-  tools: ["test/tools/", "test/agents/", "test/cli/tools/", "test/attacks/"],
+  tools: [
+    "test/tools/",
+    "test/agents/",
+    "test/attacks/",
+    "test/training/",
+    "test/server/chat-actions.test.ts",
+    "test/server/openenv-actions.test.ts",
+    "test/cli/tools/",
+    "test/cli/mail/search.test.ts",
+    "test/cli/questions/actions.test.ts",
+    "test/cli/suites/outside-agents.test.ts",
+  ],
   "mail/search.ts": ["test/mail/", "test/tools/"],
   "mail/fts5-query.ts": ["test/mail/", "test/tools/"],
   "mail/search/postings.ts": ["test/mail/", "test/tools/"],
@@ -96,10 +118,9 @@ async function measureModules(): Promise<ReadonlyMap<string, number>> {
 async function runQueue(checkout: Checkout, timeouts: ReadonlyMap<string, number>): Promise<void> {
   for (let next = queue.shift(); next !== undefined && !interrupted.signal.aborted; next = queue.shift()) {
     const { module, mutant } = next;
-    const folders = TESTS_OF[module] ?? [];
-    // Most mutants are killed by a test that imports their file. These tests run first, because they take a second.
-    const stages = [importersOf(mutant.file, folders), folders].filter((tests) => tests.length > 0);
-    const outcome = await checkout.run(mutant, stages, timeouts.get(module) ?? 0);
+    const tests = TESTS_OF[module] ?? [];
+    const importers = importersOf(mutant.file, tests);
+    const outcome = await checkout.run(mutant, { importers, tests }, timeouts.get(module) ?? 0);
     outcomes.set(next, outcome);
     if (outcome !== "killed") console.log(describe(mutant, outcome));
     if (outcomes.size % 10 === 0) console.log(`... ${outcomes.size} of ${sample.length}`);
