@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FEATURES, viewOf } from "../../src/evals/features.js";
-import type { JsonValue } from "../../src/platform/json.js";
+import type { JsonObject, JsonValue } from "../../src/platform/json.js";
 import type { QuestionTrace, SuiteTrace, ToolCallRecord, Turn } from "../../src/traces/trace.js";
 import { called, trace } from "../scoring/trace.js";
 
@@ -79,18 +79,37 @@ describe("numbers_in_mail", () => {
     ["They are 1.5 million.", 1],
     ["$1.5MM, due 5/14/01", 1],
     ["Due on 2001-05-14 at 0930.", 1],
-    ["They are $1,600,000.", 0],
-    ["They are 1.6 million, due May 14.", 0.5],
-    ["Due on May 15, 2001, at 9:30.", 0.5],
-    ["By 10:30 pm.", 0],
-    ["Of 1,500,000 they want 12.", 0.5],
+    ["They are $1,600,000.", 0, "1,600,000"],
+    ["They are 1.6 million, due May 14.", 0.5, "1.6 million"],
+    ["Due on May 15, 2001, at 9:30.", 0.5, "2001-5-15"],
+    ["Due on May 15.", 0, "5-15"],
+    ["By 10:05 pm.", 0, "22:05"],
+    ["Of 1,500,000 they want 12.", 0.5, "12"],
+    ["11, 12, 13", 0, "11, 12, 13"],
+    ["11, 12, 13, 16, 17", 0, "11, 12, 13 and 2 more"],
     ["See EB3801 and Q3.", null],
     ["It is not said.", null],
-  ])("scores %j as %s", (answer, value) => expect(of(answer).value).toBe(value));
+  ])("scores %j as %s, missing: %s", (answer, value, missing = undefined) => {
+    const { value: share, detail } = of(answer);
+    expect([share, detail]).toEqual([value, missing]);
+  });
 
-  it("lists the missing number", () => expect(of("$1,600,000").detail).toBe("1,600,000"));
-  it("treats a number in the question as found", () =>
-    expect(measure("numbers_in_mail", { answer: "All 14 paid." }, "Did all 14 pay?").value).toBe(1));
+  it.each([
+    ["Did all 14 pay?", "All 14 paid.", 1],
+    ["Is it at 1430?", "At 2:30 pm.", 1],
+    ["Is it at 1431?", "At 2:30 pm.", 0],
+    // Parts of dates and times.
+    ["Is it May 14, 2001?", "In 05, on the 014.", 1],
+    ["Is it at 9:35 am?", "At 09, or 035.", 1],
+  ])("treats numbers in the question %j as found in the answer %j (%d)", (question, answer, value) =>
+    expect(measure("numbers_in_mail", { answer }, question).value).toBe(value),
+  );
+
+  it("reads results that are JSON as text, as in other programs' traces", () => {
+    const ofResult = (result: string) => of("It is 1,500,000.", [called("email_get", result)]).value;
+    expect([JSON.stringify(DUES), JSON.stringify(DUES).slice(1), "[1,500,000"].map(ofResult)).toEqual([1, 0, 0]);
+  });
+
   it("ignores an email that was only listed, not read", () =>
     expect(of("It is 1,500,000.", [search(DUES)]).value).toBe(0));
   it("ignores listed emails, which numbers_in_results includes", () =>
@@ -127,8 +146,33 @@ describe("source features", () => {
     const listed = [search(DUES, other)];
     expect(measure("gave_up_unread", { ...gaveUp, toolCalls: listed }).value).toBe(1);
     expect(measure("gave_up_unread", { ...gaveUp, toolCalls }).value).toBe(0);
+    expect(measure("gave_up_unread", { ...gaveUp, toolCalls: [search(DUES, other), open(DUES)] }).value).toBe(0);
+    expect(
+      measure("gave_up_unread", { ...gaveUp, toolCalls: [search(DUES), open(mail("<3@x>", "", "", ""))] }).value,
+    ).toBe(0);
     expect(measure("gave_up_unread", { ...gaveUp, toolCalls: [search()] }).value).toBe(0);
     expect(measure("gave_up_unread", { toolCalls: listed }).value).toBe(0);
+  });
+});
+
+describe("features of arguments and addresses", () => {
+  const calls = (...args: readonly JsonObject[]) => args.map((one) => ({ ...search(), arguments: one }));
+
+  it("count the calls for another mailbox", () => {
+    const [own, other] = ["ANN@X.example ", "bob@x.example"];
+    const toolCalls = calls({ inbox_id: own }, { mailbox: other }, { query: other }, { account: 5 }, { inbox: " " });
+    const made = trace({ toolCalls }, { inbox_address: "ann@x.example" });
+    const measured = FEATURES.other_mailbox_calls?.of(viewOf({ ...made, scores: {} }));
+    expect(measured).toEqual({ value: 1, detail: other });
+  });
+
+  it.each([
+    ["Ask a@x.example or B@X.example.", 0.5, "b@x.example"],
+    ["Ask a@x.example.", 1, undefined],
+    ["Ask Ann.", null, undefined],
+  ])("find the addresses of the answer %j in the question (%s)", (answer, value, detail) => {
+    const measured = measure("addresses_in_results", { answer, toolCalls: calls({}) }, "Who is a@x.example?");
+    expect([measured.value, measured.detail]).toEqual([value, detail]);
   });
 });
 
@@ -174,6 +218,7 @@ describe("effort features", () => {
 
   it("sum turns, cost and time, or return null if the cost is unknown", () => {
     expect(measure("turns", { turns: [turn(), turn()] }).value).toBe(2);
+    expect(measure("cost_usd", { turns: [turn()] }).value).toBe(0.01);
     expect(measure("cost_usd", { turns: [turn(), turn()] }).value).toBeCloseTo(0.02, 12);
     expect(measure("cost_usd", { turns: [turn(), turn({ costUsd: null })] }).value).toBeNull();
     expect(measure("seconds", { durationMs: 1_500 }).value).toBe(1.5);
@@ -211,12 +256,14 @@ describe("suite features", () => {
     const calls = [shell("python -m pytest -q", 1), shell("ls", 0), called("read_file", {})];
     expect(of("files_written", calls)).toBe(2);
     expect(of("commands_failed", calls)).toBe(1);
+    expect(of("commands_failed", [shell("a", 0), shell("b", 0), called("run_shell", { timed_out: true })])).toBe(1);
     expect(of("tests_run", calls)).toBe(1);
     expect(of("tests_run", [shell("ls latest", 0)])).toBe(0);
   });
 
   it("apply only to suite tasks, as source features apply only to questions", () => {
-    for (const feature of ["sources", "date_given", "number_given", "answer_words"]) expect(of(feature, [])).toBeNull();
+    for (const feature of ["sources", "date_given", "number_given", "answer_words", "gave_up_unread"])
+      expect(of(feature, [search(DUES)])).toBeNull();
     for (const feature of ["files_written", "commands_failed", "tests_run"])
       expect(measure(feature, {}).value).toBeNull();
   });

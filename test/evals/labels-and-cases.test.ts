@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { foldOf } from "../../src/evals/choose-templates.js";
+import { BY_PERSON } from "../../src/evals/definition.js";
 import { LabelQueue } from "../../src/evals/labeling.js";
-import { containsTerm, regressionCaseOf, runCases } from "../../src/evals/run-evals/run-rules.js";
+import {
+  containsTerm,
+  keyTermsOf,
+  regressionCaseOf,
+  runCases,
+  runDataEvals,
+} from "../../src/evals/run-evals/run-rules.js";
 import { trace } from "../scoring/trace.js";
 
 const scored = (changes: Parameters<typeof trace>[0], task: Parameters<typeof trace>[1] = {}) => ({
@@ -136,8 +143,56 @@ describe("regression cases", () => {
 
   it("give no verdict on other tasks", () => expect(runCases({ cases }, scored({ taskId: 2 })).score).toBeNull());
 
-  it("find only entire words, in any case", () => {
-    expect(containsTerm("The KESTREL deal", "kestrel")).toBe(true);
-    expect(containsTerm("Kestrels", "kestrel")).toBe(false);
+  it.each([
+    ["The KESTREL deal", "kestrel", true],
+    ["Kestrels", "kestrel", false],
+    ["From 8 am to 9:40", "9:40 am", true],
+    ["From 8 am to 9:40 pm", "9:40 am", false],
+    ["May 14 or 15, 2001", "2001-05-14", true],
+    ["Two of 12, or 1.5 million", "1,500,000", true],
+    ["Call 316.", "316-555-0117", false],
+  ])("find in %j the term %j: %s", (text, term, isFound) => expect(containsTerm(text, term)).toBe(isFound));
+
+  it("contain at most three words, and one gold email", () => {
+    const frequencies: Record<string, number> = { alpha: 9, bravo: 3, charlie: 1, delta: 5 };
+    const answer = "Alpha bravo charlie delta";
+    const made = scored({ answer, sources: ["<a@x>"] }, { answer, message_ids: ["<a@x>", "<b@x>", "<c@x>"] });
+    expect(regressionCaseOf(made, (word) => frequencies[word] ?? 0)).toMatchObject({
+      must_contain: ["charlie", "bravo", "delta"],
+      must_cite: ["<a@x>", "<b@x>", "<c@x>"],
+    });
+  });
+});
+
+describe("keyTermsOf", () => {
+  it.each([
+    ["The price is $1,500,000 from May 14, 2001, at 9:40 am", ["$1,500,000", "May 14, 2001", "9:40 am", "price"]],
+    ["I don't know.", []],
+    ["one 2 3 4 5 6 7 8 9 10 11 12 13 14", ["2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13"]],
+  ])("returns the numbers, dates and words of %j, at most 12", (gold, terms) =>
+    expect(keyTermsOf(gold)).toEqual(terms),
+  );
+});
+
+describe("rules", () => {
+  const NOT_JUDGED = "it does not apply to this trace";
+  it.each([
+    [[{ feature: "answer_words", at_least: 4 }], 1, "all conditions are met"],
+    [[{ feature: "answer_words", at_most: 4 }], 1, "all conditions are met"],
+    [[{ feature: "sources_read", at_least: 1 }], null, NOT_JUDGED],
+    [
+      [
+        { feature: "sources_read", at_least: 1 },
+        { feature: "answer_words", at_most: 4 },
+      ],
+      1,
+      "all conditions are met",
+    ],
+    [[{ feature: "answer_words", at_least: 5 }], 0, "answer_words is 4, expected at least 5"],
+    [[{ feature: "seconds", at_most: 1 }], 0, "seconds is 1235, expected at most 1"],
+  ])("score %j as %s", (all, score, reason) => {
+    const made = scored({ answer: "As it was said.", durationMs: 1_234_567.8, sources: [] });
+    const rules = { name: "brief", kind: "rules", version: 1, reference: false, criterion: "", pass: { all } } as const;
+    expect(runDataEvals([{ ...rules, origin: BY_PERSON }], made)).toEqual([{ score, reason, error: null }]);
   });
 });
