@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { z } from "zod";
 import { agentSettingsSchema } from "../../src/agents/agent.js";
 import { listAgents } from "../../src/agents/registry-store.js";
 import { UserError } from "../../src/platform/errors.js";
@@ -386,5 +387,53 @@ describe("the tools that search documents", () => {
       kind: "failed",
       error: expect.stringContaining("does not have documents"),
     });
+  });
+});
+
+/** `limit 1..50 = 10`: bounds of a number or a length, in parentheses those of a list's items, and the default. */
+function limitsOf(schema: z.ZodType): string {
+  const { properties = {} } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  const bounds = (one: z.core.JSONSchema.JSONSchema) => {
+    const low = one.minLength ?? one.minItems ?? one.minimum ?? "";
+    const high = one.maxLength ?? one.maxItems ?? one.maximum ?? "";
+    return `${low}..${high === Number.MAX_SAFE_INTEGER ? "" : high}`;
+  };
+  const limits = Object.entries(properties as Record<string, z.core.JSONSchema.JSONSchema>).map(([name, one]) => {
+    const items = typeof one.items === "object" ? `(${bounds(one.items as z.core.JSONSchema.JSONSchema)})` : "";
+    return `${name} ${bounds(one)}${items}${one.default === undefined ? "" : ` = ${JSON.stringify(one.default)}`}`;
+  });
+  return limits.filter((limit) => !limit.endsWith(" ..")).join(", ");
+}
+
+describe("handlers", () => {
+  const CALLS = "timeoutMs 1..600000 = 30000, maxBytes 1..100000000 = 1000000, maxResultChars 100..1000000 = 20000";
+
+  test.each([
+    ["email_search", 'query ..10000 = "", inbox_id ..1000, limit 1..50 = 10, from ..1000, to ..1000', ""],
+    ["email_get", "message_id 1..2000, offset 0.. = 0", "pageSize 1000.. = 20000"],
+    ["search_emails", "keywords 1..100(..1000), from_addr ..1000, to_addr ..1000, max_results 1..10 = 10", ""],
+    ["return_final_answer", "sources ..(..) = []", ""],
+    ["read_file", "offset 1.. = 1, limit 1..1000 = 200", ""],
+    ["list_files", 'path .. = "."', ""],
+    ["run_shell", "command 1.., timeout_seconds 1.. = 60", "maxSeconds 1..3600 = 600, outputChars 200.. = 20000"],
+    ["run_notebook", "path 1.., timeout_seconds 1.. = 300, continue_on_error .. = false", "maxSeconds 1..3000 = 1800"],
+    ["search_documents", "offset 0.. = 0, limit 1..50 = 10", ""],
+    ["label_emails", "message_ids 1..200(1..2000), add ..50(1..200) = [], remove ..50(1..200) = []", ""],
+    ["move_emails", "message_ids 1..200(1..2000), folder 1..200", ""],
+    ["mark_emails", "message_ids 1..200(1..2000)", ""],
+    [
+      "create_draft",
+      'to ..100(..1000), cc ..100(..1000), bcc ..100(..1000), subject ..2000, body ..200000 = "", reply_to 1..2000, reply_all .. = false, forward 1..2000',
+      "",
+    ],
+    ["send_draft", "draft_id 1..2000", ""],
+    ["discard_draft", "draft_id 1..2000", ""],
+    ["http", "", `method .. = "GET", url 1..4000, headers .. = {}, allowPrivate .. = false, ${CALLS}`],
+    ["command", "", `command 1..200(..10000), env ..100(..) = [], cwd 1.., ${CALLS}`],
+    ["mcp", "", `tool 1.., ${CALLS}`],
+    ["module", "", `env ..100(..) = [], ${CALLS}`],
+  ])("of %s limit arguments and settings", (key, args, config) => {
+    const handler = HANDLERS[key];
+    expect([handler?.args, handler?.config].map((schema) => schema && limitsOf(schema))).toEqual([args, config]);
   });
 });
