@@ -96,8 +96,9 @@ export class Checkout {
     timeoutMs: number,
     { isSlow = false, stdio = "ignore" }: { readonly isSlow?: boolean; readonly stdio?: "ignore" | "inherit" } = {},
   ): Promise<MutantOutcome> {
-    // Most folders have no slow tests.
-    const args = ["run", ...tests, "--bail=1", "--maxWorkers=1", "--reporter=dot", "--passWithNoTests"];
+    // Most folders have no slow tests. On a busy machine, a test's own time limit would kill mutants.
+    const limits = ["--testTimeout=600000", "--hookTimeout=600000"];
+    const args = ["run", ...tests, "--bail=1", "--maxWorkers=1", "--reporter=dot", "--passWithNoTests", ...limits];
     const env = isSlow ? { ...process.env, ART_E_SLOW: "1" } : process.env;
     const code = await this.node("node_modules/vitest/vitest.mjs", args, timeoutMs, stdio, env);
     return code === 0 ? "survived" : code === null ? "timeout" : "killed";
