@@ -89,7 +89,7 @@ describe("numbers_in_mail", () => {
     ["11, 12, 13, 16, 17", 0, "11, 12, 13 and 2 more"],
     ["See EB3801 and Q3.", null],
     ["It is not said.", null],
-  ])("scores %j as %s, missing: %s", (answer, value, missing = undefined) => {
+  ])("scores %j as %s, without %s", (answer, value, missing = undefined) => {
     const { value: share, detail } = of(answer);
     expect([share, detail]).toEqual([value, missing]);
   });

@@ -151,7 +151,7 @@ describe("regression cases", () => {
     ["May 14 or 15, 2001", "2001-05-14", true],
     ["Two of 12, or 1.5 million", "1,500,000", true],
     ["Call 316.", "316-555-0117", false],
-  ])("find in %j the term %j: %s", (text, term, isFound) => expect(containsTerm(text, term)).toBe(isFound));
+  ])("find in %j the term %j (%s)", (text, term, isFound) => expect(containsTerm(text, term)).toBe(isFound));
 
   it("contain at most three words, and one gold email", () => {
     const frequencies: Record<string, number> = { alpha: 9, bravo: 3, charlie: 1, delta: 5 };

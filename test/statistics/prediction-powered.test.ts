@@ -97,7 +97,7 @@ describe("predictionPoweredRate", () => {
     [null, 0.742063492063, 0.4910669774, 0.895591993981],
     [{ alike: 0, n: 0 }, 0.742063492063, 0.4910669774, 0.895591993981],
     [{ alike: 27, n: 30, again: { good: 0, bad: 0.4 } }, 0.748274531787, 0.465491389197, 0.940133786291],
-  ])("returns the interval for weighted labels in clusters (pairs: %j)", (pairs, value, low, high) => {
+  ])("returns the interval for weighted labels in clusters, with the pairs %j", (pairs, value, low, high) => {
     const traces = Array.from({ length: 30 }, (_, i) => {
       const passed = i % 3 > 0;
       const good = i < 18 ? passed === i % 5 > 0 : null;

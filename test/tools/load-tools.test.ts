@@ -432,7 +432,7 @@ describe("handlers", () => {
     ["command", "", `command 1..200(..10000), env ..100(..) = [], cwd 1.., ${CALLS}`],
     ["mcp", "", `tool 1.., ${CALLS}`],
     ["module", "", `env ..100(..) = [], ${CALLS}`],
-  ])("of %s limit arguments and settings", (key, args, config) => {
+  ])("limit the arguments and settings of %s", (key, args, config) => {
     const handler = HANDLERS[key];
     expect([handler?.args, handler?.config].map((schema) => schema && limitsOf(schema))).toEqual([args, config]);
   });
