@@ -1,18 +1,29 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type BandArtifacts, makeBandArtifacts } from "../../src/evals/band-artifacts.js";
 import type { AppSettings } from "../../src/platform/app-context.js";
+import type { Question } from "../../src/tasks/question.js";
 import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
+import type { QuestionTrace } from "../../src/traces/trace.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
+import { called } from "../scoring/trace.js";
 import { finished, saveRun } from "../traces/saved-runs.js";
 
-/** Word overlap and cited emails of each task. */
-const TASKS: readonly (readonly [score: number, sources: readonly string[]])[] = [
-  [0.9, ["<a@x>"]],
-  [0.85, []],
-  [0.6, ["<a@x>"]],
-  [0.7, []],
-  [0.654321, []],
-  [0.1, []],
+const [search, open] = [called("email_search", {}), called("email_get", {})];
+
+/** The word overlap, the trace and the question of each task. The other gold answers are "$40". */
+const TASKS: readonly (readonly [number | null, Partial<QuestionTrace>, Partial<Question>?])[] = [
+  [
+    0.9,
+    { sources: ["<gold@x>"], answer: "The dues are $40, said Ann.", toolCalls: [search, search, open] },
+    { answer: "Dues of $40, says Bob" },
+  ],
+  [0.85, { answer: "Nothing", toolCalls: [search] }],
+  [0.6, { sources: ["<gold@x>"], answer: "$40" }, { answer: "$40 dues" }],
+  [0.7, { answer: "$40" }],
+  [0.654321, { answer: "It is $41" }],
+  [0.1, { answer: "None" }],
+  [0.2, { answer: "$40", sources: ["<a@x>"] }, { answer: "" }],
+  [null, {}],
 ];
 
 describe("makeBandArtifacts", () => {
@@ -22,34 +33,78 @@ describe("makeBandArtifacts", () => {
     empty = openEmpty();
     saveRun(empty.db, "run_a");
     const write = openRowWriter(empty.db);
-    for (const [i, [score, sources]] of TASKS.entries()) {
+    for (const [i, [score, changes, task]] of TASKS.entries()) {
       const { trace, result } = finished("run_a", i + 1, score);
-      const scores = { semanticScore: score };
-      write(toResultRow({ ...trace, sources: [...sources] }, { ...result, scores, sources: [...sources] }, "finished"));
+      const changed = { ...trace, ...changes, task: { ...trace.task, ...task } };
+      write(
+        toResultRow(changed, { ...result, scores: { semanticScore: score }, sources: changed.sources }, "finished"),
+      );
     }
     const settings = { db: empty.db.name } as AppSettings;
     made = await makeBandArtifacts({ run: "run_a", by: "semanticScore", criterion: "overall" }, settings);
   });
   afterAll(() => empty.close());
 
-  const rule = (rules: BandArtifacts["high"]["patterns"]) => rules.find(({ name }) => name === "has_source");
-
   it("sorts traces into bands by the score", () => {
-    expect(made.counts).toEqual({ high: 2, medium: 3, low: 1, unscored: 0 });
-    expect(made.scorer).toBe("semanticScore");
+    expect(made.counts).toEqual({ high: 2, medium: 3, low: 2, unscored: 1 });
+    expect([made.scorer, made.labeled, made.low.unexplained]).toEqual(["semanticScore", 0, 1]);
   });
 
-  it("lists the rules that at least half of a band's traces meet", () => {
-    expect(rule(made.high.patterns)).toMatchObject({ traces: 1, applies: 2, examples: ["trace_run_a_1"] });
-    expect(rule(made.medium.partialSuccesses)).toBeUndefined();
-    expect(rule(made.low.failureModes)).toMatchObject({ traces: 1, applies: 1 });
-  });
-
-  it("gives the score with three decimals as the reason for a band", () => {
-    expect(made.medium.opportunities.map(({ basis }) => basis)).toEqual([
-      "semanticScore 0.6",
-      "semanticScore 0.7",
-      "semanticScore 0.654",
+  it("lists broken rules, and the rules that at least half of a band's traces meet, the most frequent first", () => {
+    const rows = (rules: BandArtifacts["high"]["patterns"]) =>
+      rules.map(({ name, traces, applies, examples }) => `${name} ${traces}/${applies} ${examples.length}`);
+    expect(rows(made.high.patterns)).toEqual([
+      ...["own_mailbox 2/2 2", "comes_to_an_end 2/2 2", "abstains_after_reading 2/2 2", "calls_parsable 2/2 2"],
+      ...["gold_cited 1/2 1", "gold_numbers 1/2 1", "half_of_terms 1/1 1", "has_source 1/2 1"],
+      ...["number_where_asked 1/2 1", "no_repeated_call 1/2 1"],
     ]);
+    expect(rows(made.medium.partialSuccesses)).toEqual([
+      ...["comes_to_an_end 3/3 3", "number_where_asked 3/3 3", "gold_numbers 2/3 2", "half_of_terms 1/1 1"],
+    ]);
+    expect(rows(made.low.failureModes)).toEqual([
+      ...["gold_found 1/1 1", "gold_opened 1/1 1", "gold_cited 1/1 1", "gold_numbers 1/1 1", "has_source 1/2 1"],
+      "number_where_asked 1/2 1",
+    ]);
+    expect(made.high.tools).toEqual([
+      { tool: "email_search", traces: 2 },
+      { tool: "email_get", traces: 1 },
+    ]);
+    // High traces break both as often.
+    expect(made.low.targeted).toEqual([]);
+  });
+
+  it("gives the score with three decimals as the reason for a band, and what each medium trace lacks", () => {
+    const [NO_TOOL, NOT_OPENED] = ["A tool returned", "The agent opened"].map(
+      (fact) => `not met: ${fact} a gold email (gold: <gold@x>)`,
+    );
+    const UNCITED = ["not met: The answer cites a gold email (gold: <gold@x>)", "not met: The answer cites a source"];
+    const [words = "", numbers = ""] = ["key words", "numbers and dates"].map(
+      (terms) => `not met: The answer contains the ${terms} of the gold answer`,
+    );
+    expect(made.medium.opportunities.map(({ task, basis, missing }) => [task, basis, ...missing])).toEqual([
+      [3, "semanticScore 0.6", NO_TOOL, NOT_OPENED, `${words} (missing: dues)`],
+      [4, "semanticScore 0.7", NO_TOOL, NOT_OPENED, ...UNCITED],
+      [5, "semanticScore 0.654", NO_TOOL, NOT_OPENED, UNCITED[0], `${numbers} (missing: $40)`, UNCITED[1]],
+    ]);
+  });
+
+  it("makes a case per task from the terms of its gold answer, or says why not", () => {
+    const rows = [...made.high.regression, ...made.medium.edge, ...made.low.bugs].map(
+      ({ task, must_contain, must_cite, from }) => [task, must_contain, must_cite, from?.missing],
+    );
+    expect(rows).toEqual([
+      [1, ["$40", "dues"], ["<gold@x>"], []],
+      [3, ["$40", "dues"], [], ["dues"]],
+      [5, ["$40"], [], ["$40"]],
+      [6, ["$40"], [], ["$40"]],
+    ]);
+    expect(made.withoutCase).toEqual({
+      "nothing in common with the gold answer": 1,
+      "the answer contains all key terms": 1,
+      "no gold answer": 1,
+    });
+    expect(made.high.positive.map(({ trace }) => trace)).toEqual(["trace_run_a_1"]);
+    const names = made.evals.map(({ stored: { definition } }) => definition.name);
+    expect(names).toEqual(["regression_cases", "edge_cases", "bug_reproductions"]);
   });
 });

@@ -56,7 +56,9 @@ describe("art-e evals with labels", () => {
     ['{"trace": "nobody", "label": "good"}', /^art-e: odd.jsonl, line 1: Unknown trace "nobody"/],
     ['\n{"trace": "latest/1", "label": "fine"}', /odd.jsonl, line 2: label: expected good, bad, neutral, skip/],
     ['\ufeff{"trace": "nobody", "label": "good"}', /^art-e: odd.jsonl, line 1: Unknown trace "nobody"/],
-    [`{"trace": "${"x".repeat(2_000)}", "label": "good"}`, /^art-e: odd.jsonl, line 1: trace: Too big: .{1,60}$/m],
+    [`{"trace": "${"x".repeat(1_001)}", "label": "good"}`, /^art-e: odd.jsonl, line 1: trace: Too big: .{1,60}$/m],
+    [`{"trace": "latest/1", "label": "good", "note": "${"x".repeat(4_001)}"}`, /line 1: note: Too big/],
+    [`{"trace": "latest/1", "label": "good", "annotator": "${"x".repeat(101)}"}`, /line 1: annotator: Too big/],
     ["good", /odd.jsonl, line 1: invalid JSON/],
     ["", /odd.jsonl does not contain labels/],
     [
