@@ -2,7 +2,6 @@
 import { independentTrials } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
 import {
-  type LabelNoise,
   type LabelPairs,
   type LabelTable,
   labelNoise,
@@ -14,8 +13,9 @@ import type { Agreement, Confusion } from "./definition.js";
 
 /** The rates on truly good and truly bad traces, or null if the labels are too noisy to say. */
 export function ratesDespiteErrors(agreement: Agreement) {
-  const { labelPairs: pairs } = agreement;
-  const rates = trueRates(independentCounts(agreement), pairs === undefined ? labelNoise(null) : smoothedNoise(pairs));
+  const pairs = enoughPairs(agreement);
+  const noise = labelNoise(pairs, pairs === null ? undefined : smoothed(pairs));
+  const rates = trueRates(independentCounts(agreement), noise);
   return rates === null ? null : { truePositive: rates.truePositive, trueNegative: 1 - rates.falsePositive };
 }
 
@@ -27,12 +27,13 @@ export function wrongLabelsText(fraction: number | null): string {
 }
 
 /** The estimated fraction of wrong labels, or null if too few were repeated. */
-export function labelErrors({ labelPairs: pairs }: Pick<Agreement, "labelPairs">): number | null {
-  return pairs === undefined || pairs.n < MIN_PAIRS ? null : wrongLabels(pairs, smoothed(pairs));
+export function labelErrors(agreement: Pick<Agreement, "labelPairs">): number | null {
+  const pairs = enoughPairs(agreement);
+  return pairs === null ? null : wrongLabels(pairs, smoothed(pairs));
 }
 
-function smoothedNoise(pairs: LabelPairs): LabelNoise {
-  return pairs.n < MIN_PAIRS ? labelNoise(null) : labelNoise(pairs, smoothed(pairs));
+function enoughPairs({ labelPairs: pairs }: Pick<Agreement, "labelPairs">): LabelPairs | null {
+  return pairs === undefined || pairs.n < MIN_PAIRS ? null : pairs;
 }
 
 /** Jeffreys prior: agreement on a few repeated labels does not prove perfect agreement. */

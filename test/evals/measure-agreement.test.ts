@@ -108,6 +108,34 @@ describe("measureAgreement", () => {
     expect(width(weighted((i) => i % 13))).toBeLessThan(1.1 * single);
   });
 
+  it("counts repetitions as fewer traces, but keeps the ratio of good to bad ones", () => {
+    const repeated = traces(COUNTS).map((trace, i) => ({ ...trace, question: String(i < 40 ? Math.floor(i / 2) : i) }));
+    const {
+      goodPassed,
+      goodFailed,
+      badPassed,
+      badFailed,
+      badWeight = 1,
+    } = independentCounts(measureAgreement(repeated));
+    expect(goodPassed + goodFailed).toBeLessThan(40);
+    expect((badWeight * (badPassed + badFailed)) / (goodPassed + goodFailed)).toBeCloseTo(25 / 40, 9);
+    expect(goodPassed / goodFailed).toBeCloseTo(34 / 6, 9);
+    expect(independentCounts(agreement).badWeight).toBeCloseTo(1, 6);
+    expect(independentCounts(measureAgreement(traces(COUNTS.slice(0, 2)))).badWeight).toBe(1);
+  });
+
+  it("divides weights by their design effects", () => {
+    const cells = { goodPassed: 8, goodFailed: 4, badPassed: 2, badFailed: 6 };
+    const divided = { goodPassed: 4, goodFailed: 2, badPassed: 0.5, badFailed: 1.5 };
+    const next = { passed: 1, failed: 2 };
+    const weighted = { ...cells, squares: cells, next, designEffect: { good: 2, bad: 4 } };
+    const table = { ...divided, badWeight: 2, weights: { squares: divided, next } };
+    expect(independentCounts({ ...agreement, weighted })).toEqual(table);
+    const { designEffect: _, ...independent } = weighted;
+    const same = { ...cells, badWeight: 1, weights: { squares: cells, next } };
+    expect(independentCounts({ ...agreement, weighted: independent })).toEqual(same);
+  });
+
   it("returns an interval even if the agreement is perfect", () => {
     const { truePositiveRate } = measureAgreement(
       traces([
@@ -283,8 +311,11 @@ describe("rejectionsOf", () => {
       "true negative rate is 0.503 (minimum 0.8)",
       bound("true negative rate might be as low as 0.4"),
     ]);
-    // Four pairs say too little about the labels.
+    // Four pairs say too little about the labels. Half a pair more is alike, because five do not prove that all are.
     expect(labelErrors(withPairs(perfect, 2, 4))).toBeNull();
+    expect(labelErrors(withPairs(perfect, 5, 5))).toBeCloseTo((1 - Math.sqrt((2 * 5.5) / 6 - 1)) / 2, 12);
+    expect(ratesDespiteErrors(withPairs(perfect, 2, 4))?.trueNegative).toBeCloseTo(135 / 220, 9);
+    expect(ratesDespiteErrors(withPairs(perfect, 5, 5))?.trueNegative).toBeCloseTo(0.728115, 6);
     expect(rejectionsOf("usable", measured(withPairs(perfect, 50, 100), "rules"))).toContainEqual(
       expect.stringMatching(/% of the labels are wrong, as traces that were labeled twice show/),
     );
