@@ -1,24 +1,16 @@
 // Where agents get their tasks: the ART-E questions or a suite folder, one opened task at a time.
 import type { Ending } from "../tasks/ending.js";
-import type { Task, TaskSet } from "../tasks/question.js";
+import type { Task } from "../tasks/question.js";
 import type { ToolContext } from "../tools/tool.js";
 import type { TaskRecord } from "../traces/trace.js";
 import type { TaskVariables } from "./prompt-template.js";
 import type { Rollout } from "./rollout.js";
 
-/** Port: tasks for agents, such as the ART-E questions or the tasks in a folder. */
-export interface Suite<T extends Task = Task> {
-  list(): Promise<TaskList<T>>;
+/** Port: opens tasks for agents, such as the ART-E questions or the tasks in a folder. */
+export interface Suite {
   /** Prepares a task for an agent. The caller must close it. Throws if `signal` aborts. */
   open(task: Task, signal: AbortSignal): Promise<TaskOpening>;
   close(): Promise<void>;
-}
-
-export interface TaskList<T extends Task = Task> {
-  readonly set: TaskSet;
-  readonly tasks: readonly T[];
-  /** Number of tasks that match without the limit. Absent if unknown. */
-  readonly matching?: number;
 }
 
 export type TaskOpening =

@@ -1,6 +1,6 @@
 // Questions of a dataset: loads, checks and selects them, and offers them as tasks.
 import { questionRecord } from "../agents/new-trace.js";
-import type { OpenedTask, Suite, TaskAccess, TaskList } from "../agents/task-source.js";
+import type { OpenedTask, Suite, TaskAccess } from "../agents/task-source.js";
 import { endOfDay } from "../mail/date-range.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
@@ -18,7 +18,6 @@ import {
   type QuestionStatistics,
   type RealismBin,
   type Split,
-  type TaskOf,
   type TaskSet,
 } from "../tasks/question.js";
 import { count, rate } from "../text/format.js";
@@ -57,6 +56,13 @@ export interface SelectionOptions {
   readonly limit: number;
 }
 
+export interface SelectedQuestions {
+  readonly set: TaskSet;
+  readonly questions: readonly Question[];
+  /** Number of questions that match without the limit. Absent if unknown. */
+  readonly matching?: number;
+}
+
 const BINS = 10;
 
 export function questionStatistics({ split, questions }: Pick<QuestionSet, "split" | "questions">): QuestionStatistics {
@@ -83,38 +89,8 @@ function histogram(values: readonly number[]): RealismBin[] {
   });
 }
 
-/**
- * Opens ART-E's questions, or a file in the same format, as a suite. Each question is about one mailbox, and its answer
- * is scored.
- */
-export function artESuite(
-  cutoff: "query_date" | "off",
-  options: QuestionOptions,
-  context: AppContext,
-): Suite<TaskOf<"question">> {
-  return {
-    async list() {
-      const { set, questions, matching } = await loadSelection(options, context);
-      return { set, tasks: questions.map((task) => ({ kind: "question", task })), matching };
-    },
-    open: questionOpener(cutoff),
-    close: async () => {},
-  };
-}
-
-/** Opens loaded questions as a suite. */
-export function suiteOfQuestions(
-  cutoff: "query_date" | "off",
-  list: TaskList<TaskOf<"question">>,
-): Suite<TaskOf<"question">> {
-  return { list: async () => list, open: questionOpener(cutoff), close: async () => {} };
-}
-
-/** Loads a dataset and returns the selected questions, and how many match without the limit. */
-export async function loadSelection(
-  options: QuestionOptions,
-  context: AppContext,
-): Promise<{ readonly set: TaskSet; readonly questions: readonly Question[]; readonly matching: number }> {
+/** Loads a dataset and returns the selected questions. */
+export async function loadSelection(options: QuestionOptions, context: AppContext): Promise<SelectedQuestions> {
   const dataset = await loadDataset(options, context);
   noteKnownBad(dataset, options, context);
   const { source, revision, sha256, split } = dataset;
@@ -135,10 +111,13 @@ export async function checkQuestions(
 }
 
 /** Opens questions as tasks. They need no setup, because the mail is already imported. */
-export function questionOpener(cutoff: "query_date" | "off"): Suite["open"] {
-  return async ({ kind, task }) => {
-    if (kind !== "question") throw new Error(`task ${task.id} is a suite task, but the run's tasks are questions`);
-    return { ok: true, opened: openQuestion(task, cutoff) };
+export function questionSuite(cutoff: "query_date" | "off"): Suite {
+  return {
+    async open({ kind, task }) {
+      if (kind !== "question") throw new Error(`task ${task.id} is a suite task, but the run's tasks are questions`);
+      return { ok: true, opened: openQuestion(task, cutoff) };
+    },
+    close: async () => {},
   };
 }
 

@@ -120,7 +120,8 @@ export interface WorkersState {
   readonly waitingFor: NonNullable<RateLimiterState["why"]> | null;
 }
 
-interface AnswerContextParts extends Pick<AnswerContext, "runId" | "suite" | "backend" | "onActivity"> {
+interface AnswerContextParts
+  extends Pick<AnswerContext, "runId" | "suite" | "taskTimeoutMs" | "backend" | "onActivity"> {
   readonly settings: ExecutedRunSettings;
   readonly model: CreatedModel;
   readonly tools: readonly AttachedTool[];
@@ -182,8 +183,10 @@ export async function localAnswerer(
         external = await openExternalAgent(db, plan.settings, how);
       }
       const parts = { runId, settings: plan.settings, model, tools, suite, judge: judge?.judge ?? null };
-      const answering = buildAnswerContext({ ...parts, backend: external?.backend, onActivity }, resources);
-      const context = { ...answering, taskTimeoutMs: () => taskTimeoutMs };
+      const context = buildAnswerContext(
+        { ...parts, taskTimeoutMs: () => taskTimeoutMs, backend: external?.backend, onActivity },
+        resources,
+      );
       return answerHere(context, new ServerWatch());
     },
     close: async () => void (await Promise.all([outside.close(), external?.close()])),
@@ -224,7 +227,7 @@ export function resourcesOf(settings: ExecutedRunSettings, shared: ToolResources
 }
 
 export function buildAnswerContext(
-  { runId, settings, model, tools, suite, judge, backend, onActivity }: AnswerContextParts,
+  { runId, settings, model, tools, suite, judge, taskTimeoutMs, backend, onActivity }: AnswerContextParts,
   resources: ToolResources,
 ): AnswerContext {
   const perturbation = settings.kind === "own" ? settings.perturbation : undefined;
@@ -242,7 +245,7 @@ export function buildAnswerContext(
       plant: plantingOf(settings.kind === "own" ? settings : {}, model.model.id, resources.mailbox),
     }),
     suite,
-    taskTimeoutMs: () => settings.taskTimeoutMs,
+    taskTimeoutMs,
     limits: settings.kind === "own" ? settings : { maxTaskCostUsd: null },
     // Evals run when answers are saved.
     scoring: scoringOf(settings.scorers, resources.mailbox, { judge, evals: NO_EVALS }),

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import { getAgent, saveCurrentVersion } from "../agents/registry-store.js";
-import type { Suite, TaskList } from "../agents/task-source.js";
+import type { Suite } from "../agents/task-source.js";
 import { pinEvals } from "../evals/scoring-evals.js";
 import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
 import { unrecordedHeader } from "../models/request-extras.js";
@@ -11,10 +11,10 @@ import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
-import { artESuite, shuffled, suiteOfQuestions } from "../questions/dataset.js";
+import { loadSelection, questionSuite, shuffled } from "../questions/dataset.js";
 import type { Db } from "../store/open-store.js";
 import { type LockWait, withWriteTransaction } from "../store/write-transaction.js";
-import type { PlannedTask, TaskId } from "../tasks/question.js";
+import type { PlannedTask, Task, TaskId, TaskSet } from "../tasks/question.js";
 import { count } from "../text/format.js";
 import { type AttachedTool, attachedOrDefault } from "../tools/tools-store.js";
 import type { RunOwner } from "../traces/run-lock.js";
@@ -49,6 +49,11 @@ export interface RunPlan {
   begin(owner: RunOwner, waiting: LockWait): Promise<RunSession>;
 }
 
+interface PlannedParts extends Pick<RunPlan, "suite" | "settings" | "model"> {
+  readonly set: TaskSet;
+  readonly tasks: readonly Task[];
+}
+
 export async function planNewRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { explicitFlags } = request;
   refuseFlags("questions", explicitFlags);
@@ -70,20 +75,16 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   noteUnsetConditions(request, db, context);
   // Before the download, so that a missing key is found immediately.
   const model = await createModel(settings, request, context);
-  const { questions: questionSet } = request;
-  const suite =
-    questionSet === undefined
-      ? artESuite(settings.cutoff, request, context)
-      : suiteOfQuestions(settings.cutoff, questionSet);
-  const list = await suite.list();
-  const questions = list.tasks.map(({ task }) => task);
+  const selected = request.questions ?? (await loadSelection(request, context));
+  const { set, questions, matching = questions.length } = selected;
   refuseOracle(settings.model, questions);
   if (usesMailHere(target)) checkMailboxes(db, questions, request.partialInboxes);
-  const { matching = questions.length } = list;
   if (questions.length < matching && !request.explicitFlags.has("limit")) {
     context.note(`${count(questions.length)} of ${count(matching)} questions: the default limit. All: -l 0`);
   }
-  return newRunPlan(db, { suite, list, settings: withActionTools(settings, questions), model }, request);
+  const tasks = questions.map((task) => ({ kind: "question" as const, task }));
+  const suite = questionSuite(settings.cutoff);
+  return newRunPlan(db, { suite, set, tasks, settings: withActionTools(settings, questions), model }, request);
 }
 
 /** Returns the settings of a run over a queue. Throws a UserError if workers cannot answer the run. */
@@ -112,12 +113,11 @@ function contradiction(what: string): UserError {
 
 export function newRunPlan(
   db: Db,
-  { suite, list, settings, model }: Pick<RunPlan, "suite" | "settings" | "model"> & { readonly list: TaskList },
+  { suite, set, tasks: unrepeated, settings, model }: PlannedParts,
   options: RunRequest,
 ): RunPlan {
-  const { set } = list;
   const { split, ...dataset } = set;
-  const repeated = repeatTasks(list, options.epochs);
+  const repeated = repeatTasks(unrepeated, options.epochs);
   const tasks = settings.until === undefined ? repeated : inTestOrder(repeated, settings.until.seed);
   const runId = newRunId();
   const limits = limitsOf(options, NO_LIMITS);
@@ -156,7 +156,7 @@ export function newRunPlan(
 /**
  * A separate function, because the plan's functions would otherwise keep all questions in memory during the entire run.
  */
-function repeatTasks({ tasks }: TaskList, epochs: number): PlannedTask[] {
+function repeatTasks(tasks: readonly Task[], epochs: number): PlannedTask[] {
   return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ ...task, epoch: i + 1 }))).flat();
 }
 

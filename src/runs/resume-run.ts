@@ -8,7 +8,7 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { checkWritable } from "../platform/files.js";
 import { compact } from "../platform/optional-values.js";
-import { artESuite } from "../questions/dataset.js";
+import { questionSuite } from "../questions/dataset.js";
 import type { Db } from "../store/open-store.js";
 import { type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../store/write-transaction.js";
 import { moveSuiteTask, type PlannedTask } from "../tasks/question.js";
@@ -216,7 +216,7 @@ function executedRun(run: RunRow, what: string): ExecutedRun {
 /** Returns the suite that opens a stored run's tasks. The tasks are in the database and are not listed again. */
 async function suiteOfRun(run: ExecutedRun, options: RunOptions, context: AppContext): Promise<Suite> {
   const { dataset, settings } = run;
-  if (taskKindOf(run) === "question") return artESuite(settings.cutoff, options, context);
+  if (taskKindOf(run) === "question") return questionSuite(settings.cutoff);
   // Imported only now, because runs over questions do not need machines.
   const { openSuite } = await import("../suites/suite.js");
   const { functions, cutoff } = settings;

@@ -1,13 +1,12 @@
 // Which options apply to which kind of run, and the files that a run reads and writes.
 import type { NamedAgentFunction } from "../agents/external-agent.js";
-import type { TaskList } from "../agents/task-source.js";
 import { isEvalScore } from "../evals/definition.js";
 import { commandLine, flagName } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { traitsOf } from "../platform/flag-values.js";
+import type { SelectedQuestions } from "../questions/dataset.js";
 import type { FunctionScorer } from "../scoring/function-scorers.js";
 import { judgeUse, RESULT_FILE_SCORERS, SCORER_NAMES, SUITE_SCORERS } from "../scoring/scorers.js";
-import type { TaskOf } from "../tasks/question.js";
 import { taskKindOf } from "../tasks/task-kind.js";
 import type { LiveOptions } from "../trace-formats/otlp-live.js";
 import { type InputFile, type OutputFile, replayFile } from "../trace-formats/output-files.js";
@@ -29,7 +28,7 @@ export interface RunRequest extends RunOptions {
   /** The agent, if it is a function of a program that uses art-e as a library. */
   readonly agentFunction?: NamedAgentFunction;
   /** The questions of a new run, if a program passes them. */
-  readonly questions?: TaskList<TaskOf<"question">>;
+  readonly questions?: SelectedQuestions;
   /** Scorers that are functions of a program. */
   readonly functionScorers?: readonly FunctionScorer[];
 }

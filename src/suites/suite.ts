@@ -12,7 +12,7 @@ import { readSnapshots, snapshotOf } from "../sandbox/machine-snapshots.js";
 import { HOME } from "../sandbox/task-machine.js";
 import { similarity } from "../scoring/scorers.js";
 import type { Ending } from "../tasks/ending.js";
-import type { PlannedSuiteTask, SuiteTaskFacts, TaskOf } from "../tasks/question.js";
+import type { PlannedSuiteTask, SuiteTaskFacts, TaskSet } from "../tasks/question.js";
 import type { Grade, SuiteTask, TaskState } from "../tasks/suite-task.js";
 import { SUITE_SPLIT } from "../tasks/task-kind.js";
 import type { SuiteTrace } from "../traces/trace.js";
@@ -36,6 +36,10 @@ interface SuiteOptions extends SuiteSelectionOptions, TaskSourceOptions {
   readonly cutoff: "query_date" | "off";
 }
 
+interface ListedSuite extends Suite {
+  list(): Promise<{ readonly set: TaskSet; readonly tasks: readonly PlannedSuiteTask[] }>;
+}
+
 type SuiteTaskRecord = Pick<SuiteTrace, "kind" | "task" | "grade">;
 
 /** A suite's folder, identified by its content: the coordinator and each worker has its own copy. */
@@ -56,11 +60,7 @@ export async function snapshotImage(name: string, folder: string | undefined): P
 }
 
 /** Opens the tasks of a suite's folder, each in its own machine. Throws a UserError if the folder cannot be used. */
-export async function openSuite(
-  path: string,
-  options: SuiteOptions,
-  context: AppContext,
-): Promise<Suite<TaskOf<"suite">>> {
+export async function openSuite(path: string, options: SuiteOptions, context: AppContext): Promise<ListedSuite> {
   const folder = openSuiteFolder(path);
   const sources = await openTaskSources(folder, options, context);
   const documents = new SuiteDocuments(folder.content, context.settings.cacheDir);
@@ -78,7 +78,7 @@ export async function openSuite(
       const tasks = await planTasks(await readTasks(folder, options, sources, context), folder, context.signal);
       const sha256 = await suiteDigest(tasks, folder, context.signal);
       const set = { source: folder.root, revision: null, sha256, split: SUITE_SPLIT };
-      return { set, tasks: tasks.map((task) => ({ kind: "suite", task })) };
+      return { set, tasks };
     },
     async open({ kind, task }, signal) {
       if (kind === "question") throw new Error(`task ${task.id} is a question, not a task from the suite ${path}`);

@@ -57,8 +57,6 @@ export type Task =
   | { readonly kind: "question"; readonly task: Question }
   | { readonly kind: "suite"; readonly task: PlannedSuiteTask };
 
-export type TaskOf<Kind extends Task["kind"]> = Extract<Task, { kind: Kind }>;
-
 /** A single execution of a task in a run. `epoch` counts the repetitions from 1. */
 export type PlannedTask = Task & { readonly epoch: number };
 

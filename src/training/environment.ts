@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Agent } from "../agents/agent.js";
 import { promptFor } from "../agents/agent-loop.js";
 import { currentVersion, getAgent, saveCurrentVersion } from "../agents/registry-store.js";
+import type { Suite } from "../agents/task-source.js";
 import { NO_EVALS, withJudgeOfEval } from "../evals/scoring-evals.js";
 import { checkMailboxes, readImportFilter } from "../mail/corpus.js";
 import type { AppContext } from "../platform/app-context.js";
@@ -10,7 +11,7 @@ import { commandLine } from "../platform/command-line.js";
 import { NEVER } from "../platform/deadline.js";
 import { UserError } from "../platform/errors.js";
 import { compact, definedProperties, presentProperties } from "../platform/optional-values.js";
-import { loadSelection, type QuestionOptions, questionOpener, refuseContradictions } from "../questions/dataset.js";
+import { loadSelection, type QuestionOptions, questionSuite, refuseContradictions } from "../questions/dataset.js";
 import { storeRunFigures } from "../results/run-summaries.js";
 import { checkNewRunName } from "../results/stored-runs.js";
 import { createRun } from "../runs/create-run.js";
@@ -314,7 +315,7 @@ export class TrainingEnvironment {
   readonly name = "art-e";
   readonly tools: readonly Tool[];
   private readonly rules: EpisodeRules;
-  private readonly open: ReturnType<typeof questionOpener>;
+  private readonly suite: Suite;
   private readonly runs = new Map<Split, Promise<SplitRun>>();
   /** Index of the next task per split, for clients that do not request a specific task. */
   private readonly next = new Map<Split, number>();
@@ -328,7 +329,7 @@ export class TrainingEnvironment {
   ) {
     const { agent, tools, scoring } = parts;
     this.tools = tools;
-    this.open = questionOpener(options.cutoff);
+    this.suite = questionSuite(options.cutoff);
     this.rules = {
       agent,
       tools,
@@ -370,7 +371,7 @@ export class TrainingEnvironment {
   async begin(request: EpisodeRequest, isKept = true): Promise<BegunEpisode> {
     const task = this.choose(request);
     const question = this.questionsOf(task.split).questions[task.index] as Question;
-    const opening = await this.open({ kind: "question", task: question }, NEVER);
+    const opening = await this.suite.open({ kind: "question", task: question }, NEVER);
     if (!opening.ok) throw new Error(opening.reason);
     const { opened } = opening;
     const instructions = this.instructionsFor(task);

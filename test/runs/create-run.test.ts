@@ -81,8 +81,8 @@ describe("creating a run", () => {
     // In a separate function, so that the test keeps no reference.
     const planned = (): { plan: RunPlan; question: WeakRef<Question> } => {
       const tasks = set.questions.map((question) => ({ kind: "question" as const, task: { ...question } }));
-      const list = { set: { source: "demo", revision: null, sha256: "0", split: "test" as const }, tasks };
-      const parts = { list, settings: settingsOf(demo.db, { model: answering().model, set }) };
+      const dataset = { source: "demo", revision: null, sha256: "0", split: "test" as const };
+      const parts = { set: dataset, tasks, settings: settingsOf(demo.db, { model: answering().model, set }) };
       const plan = newRunPlan(demo.db, { ...parts, suite: {}, model: {} } as never, { epochs: 2, tags: [] } as never);
       return { plan, question: new WeakRef(tasks[0]?.task as Question) };
     };

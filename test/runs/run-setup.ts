@@ -11,7 +11,7 @@ import { resolveModel } from "../../src/models/open-model.js";
 import { priceOf } from "../../src/models/price-lookup.js";
 import { NO_USAGE } from "../../src/models/usage.js";
 import { definedProperties } from "../../src/platform/optional-values.js";
-import { questionOpener } from "../../src/questions/dataset.js";
+import { questionSuite } from "../../src/questions/dataset.js";
 import { type AnswerContext, answerHere } from "../../src/runs/answer-task.js";
 import { Budget, mostOfTask } from "../../src/runs/budget.js";
 import { createRun, type RunSession } from "../../src/runs/create-run.js";
@@ -158,7 +158,7 @@ function answering(db: Db, wanted: Wanted, runId: string): AnswerContext {
     model: withPrices(model, (usage) => priceOf(model.id, usage)),
     priceOf: (usage) => priceOf(model.id, usage),
     tools: toolsOf(db, wanted),
-    suite: { open: questionOpener(cutoff) },
+    suite: questionSuite(cutoff),
     ...definedProperties({ plant: plantingOf({ ...wanted.perturb }, model.id, openMailbox(db)) }),
     taskTimeoutMs: () => taskTimeoutMs,
     limits: { maxTaskCostUsd: null },

@@ -4,7 +4,7 @@ import { getAgent } from "../../src/agents/registry-store.js";
 import { NO_EVALS } from "../../src/evals/scoring-evals.js";
 import { NO_USAGE } from "../../src/models/usage.js";
 import type { JsonObject } from "../../src/platform/json.js";
-import { questionOpener } from "../../src/questions/dataset.js";
+import { questionSuite } from "../../src/questions/dataset.js";
 import { scoringOf } from "../../src/runs/score-traces.js";
 import { RESULT_FILE_SCORERS, type ScorerName } from "../../src/scoring/scorers.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
@@ -61,7 +61,7 @@ async function episodeWith(calls: readonly Call[]): Promise<{ trace: QuestionTra
   const mailbox = openMailbox(db);
   const tools = loadTools(db, agent.id, { mailbox });
   const asked = question(set.questions, QUESTION);
-  const opening = await questionOpener("query_date")({ kind: "question", task: asked }, never);
+  const opening = await questionSuite("query_date").open({ kind: "question", task: asked }, never);
   if (!opening.ok) throw new Error(opening.reason);
   const { opened } = opening;
   const { maxTurns } = agent.settings;

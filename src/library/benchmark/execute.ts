@@ -23,7 +23,7 @@ import type { BenchmarkConfig, BenchmarkOptions, Expected, ResumeConfig, Scorer 
 import { invalidOption } from "../options/context.js";
 import { parseOptions } from "../options/parse-options.js";
 import type { BenchmarkResult, Question, TaskResult, Trace } from "../published-types.js";
-import { toTaskList } from "./task-list.js";
+import { checkedQuestions } from "./task-list.js";
 
 type Options = Partial<BenchmarkConfig> & Pick<ResumeConfig, "retryFailed"> & { readonly resume?: string };
 
@@ -33,7 +33,7 @@ export async function runRequest(tasks: readonly Question[], config: BenchmarkCo
   if (!["string", "function"].includes(typeof config?.agent)) {
     throw invalidOption("agent", "expected the id of an agent, or a function");
   }
-  return { ...requestOf(config), questions: await toTaskList(tasks, config.signal) };
+  return { ...requestOf(config), questions: await checkedQuestions(tasks, config.signal) };
 }
 
 /** Converts the arguments of `resumeArtEBenchmark` to a run request. */

@@ -1,9 +1,8 @@
 // Questions as a program passes them: checked, and with the dataset they were loaded from.
 import { createHash } from "node:crypto";
-import type { TaskList } from "../../agents/task-source.js";
 import { NEVER } from "../../platform/deadline.js";
-import { checkQuestions } from "../../questions/dataset.js";
-import type { TaskOf, TaskSet } from "../../tasks/question.js";
+import { checkQuestions, type SelectedQuestions } from "../../questions/dataset.js";
+import type { TaskSet } from "../../tasks/question.js";
 import type { Question } from "../published-types.js";
 
 /** The dataset of each loaded question. */
@@ -18,14 +17,14 @@ export function rememberOrigin(questions: readonly Question[], set: TaskSet): vo
 }
 
 /** Checks the questions of a program. Throws a UserError that names the first bad one. */
-export async function toTaskList(tasks: readonly Question[], signal = NEVER): Promise<TaskList<TaskOf<"question">>> {
+export async function checkedQuestions(tasks: readonly Question[], signal = NEVER): Promise<SelectedQuestions> {
   const { split, questions } = await checkQuestions(tasks, signal);
   const [origin, ...others] = new Set(tasks.map((task) => ORIGINS.get(task)));
   const set =
     origin !== undefined && others.length === 0
       ? origin
       : { source: "tasks of a program", revision: null, sha256: sha256Of(JSON.stringify(questions)), split };
-  return { set, tasks: questions.map((task) => ({ kind: "question", task })) };
+  return { set, questions };
 }
 
 function sha256Of(text: string): string {

@@ -3,7 +3,7 @@ import type { Suite } from "../../agents/task-source.js";
 import { BudgetReached, type CallBudget } from "../../models/call-budget.js";
 import { type JournalEntry, TaskJournal } from "../../models/reply-journal.js";
 import type { AppContext } from "../../platform/app-context.js";
-import { questionOpener } from "../../questions/dataset.js";
+import { questionSuite } from "../../questions/dataset.js";
 import { answerHere, buildAnswerContext, resourcesOf, type TaskAnswerer } from "../../runs/answer-task.js";
 import { type LimitReached, limitReached } from "../../runs/budget.js";
 import { type ServerFault, ServerWatch } from "../../runs/detect-dead-server.js";
@@ -235,22 +235,22 @@ async function openAnswerContext(
   const model = await createModel(settings, options, { settings: own, note });
   const judging = { timeoutMs, note, shared: judgeLimits(manifest, shared, onFault) };
   const judge = await createRunJudge(settings, model, judging, own);
-  const { suite, toTask, close } = await openTasks(manifest, shared);
+  const { suite, toTask } = await openTasks(manifest, shared);
   let { taskTimeoutMs } = settings;
-  const built = buildAnswerContext(
-    { runId, settings, model, tools, suite, judge: judge?.judge ?? null },
+  const answerContext = buildAnswerContext(
+    { runId, settings, model, tools, suite, judge: judge?.judge ?? null, taskTimeoutMs: () => taskTimeoutMs },
     resourcesOf(settings, shared.tools),
   );
   return {
     model,
-    answerer: answerHere({ ...built, taskTimeoutMs: () => taskTimeoutMs }, watch),
+    answerer: answerHere(answerContext, watch),
     setLimits(changed) {
       limits.setRates({ rpm, tpm, ...changed });
       taskTimeoutMs = changed.taskTimeoutMs ?? settings.taskTimeoutMs;
     },
     toTask,
     async close() {
-      await close();
+      await suite.close();
       model.close();
     },
   };
@@ -277,9 +277,9 @@ function judgeLimits(
 async function openTasks(
   { suite: requiredSuite, settings }: RunManifest,
   { suite: own, context }: WorkerResources,
-): Promise<Pick<OpenAnswerContext, "toTask" | "close"> & { readonly suite: Pick<Suite, "open"> }> {
+): Promise<Pick<OpenAnswerContext, "toTask"> & { readonly suite: Suite }> {
   if (requiredSuite === null || own === null) {
-    return { suite: { open: questionOpener(settings.cutoff) }, toTask: questionOf, close: async () => undefined };
+    return { suite: questionSuite(settings.cutoff), toTask: questionOf };
   }
   // Load machines only for runs with suite tasks.
   const { openSuite } = await import("../../suites/suite.js");
@@ -291,7 +291,6 @@ async function openTasks(
       if (suiteTask === undefined) throw new Error(`unknown task in the suite ${own.name}`);
       return { kind: "suite", task: suiteTask, epoch };
     },
-    close: () => suite.close(),
   };
 }
 

@@ -41,8 +41,7 @@ export async function planSuiteRun(db: Db, folder: string, request: RunRequest, 
   const oracle = await oracleSettings(modelOf(db, target, request), request.oracle, openSuiteFolder(folder));
   const limit = explicitFlags.has("limit") && request.limit > 0 ? request.limit : null;
   const suite = await openSuite(folder, { ...request, ...oracle, limit }, context);
-  const list = await suite.list();
-  const tasks = list.tasks.map(({ task }) => task);
+  const { set, tasks } = await suite.list();
   const mail = suiteMail(tasks);
   refuseMailFlags(explicitFlags, mail);
   refuseMachineTasks(target, tasks);
@@ -51,7 +50,8 @@ export async function planSuiteRun(db: Db, folder: string, request: RunRequest, 
   const aided = unaided.kind === "own" ? { ...unaided, ...oracle } : unaided;
   const settings = await withUntil(aided, request, context);
   const model = await createModel(settings, request, context);
-  return newRunPlan(db, { suite, list, settings, model }, request);
+  const planned = tasks.map((task) => ({ kind: "suite" as const, task }));
+  return newRunPlan(db, { suite, set, tasks: planned, settings, model }, request);
 }
 
 function suiteMail(tasks: readonly SuiteTask[]): SuiteMail {
