@@ -7,7 +7,8 @@ import { otherModels } from "../models/answering-model.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
 import type { Estimate } from "../statistics/estimate.js";
-import type { QuestionStatistics, TaskId } from "../tasks/question.js";
+import type { TaskEpoch } from "../tasks/epoch-key.js";
+import type { QuestionStatistics } from "../tasks/question.js";
 import {
   count,
   counted,
@@ -62,9 +63,7 @@ interface RunLine {
   readonly totalTasks: number;
 }
 
-interface TaskLine {
-  readonly taskId: TaskId;
-  readonly epoch: number;
+interface TaskLine extends TaskEpoch {
   readonly ending: string;
   readonly score: number | null;
   readonly sourcesCorrect: boolean | null;

@@ -22,9 +22,10 @@ import { confidenceSequence } from "../statistics/confidence-sequence.js";
 import { meanOf } from "../statistics/intervals.js";
 import { pairedDifference } from "../statistics/significance.js";
 import type { Db } from "../store/open-store.js";
+import type { TaskEpoch } from "../tasks/epoch-key.js";
 import type { TaskId } from "../tasks/question.js";
 import { ACCURACY, isScored, JUDGED, type ScoredTasks, scorerOfMetric } from "../traces/headline-score.js";
-import { plannedOrder, type TaskCursor } from "../traces/results-store.js";
+import { plannedOrder } from "../traces/results-store.js";
 import type { ExecutedRunSettings, UntilSettings } from "../traces/run-settings.js";
 import { scaleText } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
@@ -256,7 +257,7 @@ export class UntilWatch {
 
   constructor(
     private readonly until: Until,
-    order: readonly TaskCursor[],
+    order: readonly TaskEpoch[],
   ) {
     this.test = new ClaimTest(until.claim);
     this.evidence = until.openEvidence();

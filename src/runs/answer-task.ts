@@ -22,7 +22,8 @@ import { createRunJudge, judgeExtras } from "../scoring/judge-settings.js";
 import type { Db } from "../store/open-store.js";
 import type { LockWait } from "../store/write-transaction.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
-import type { PlannedTask, TaskId } from "../tasks/question.js";
+import type { TaskEpoch } from "../tasks/epoch-key.js";
+import type { PlannedTask } from "../tasks/question.js";
 import { toTool } from "../tools/load-tools.js";
 import type { Mailbox } from "../tools/mailbox.js";
 import { type Plant, plantingOf } from "../tools/plant-in-task.js";
@@ -148,7 +149,7 @@ export interface AnswerContext extends LoopAgent {
   readonly onActivity?: OnActivity | undefined;
 }
 
-export type OnActivity = (task: { readonly id: TaskId; readonly epoch: number }, activity: TaskActivity) => void;
+export type OnActivity = (task: TaskEpoch, activity: TaskActivity) => void;
 
 export async function localAnswerer(
   { db, searchThreads }: { readonly db: Db; readonly searchThreads: SearchPool | undefined },
@@ -274,8 +275,8 @@ async function answerTask(
   }
   const { opened } = opening;
   await run.plant?.(plannedTask, opened.access);
-  const key = { id: plannedTask.task.id, epoch: plannedTask.epoch };
-  const onActivity = (activity: TaskActivity) => run.onActivity?.(key, activity);
+  const { task, epoch } = plannedTask;
+  const onActivity = (activity: TaskActivity) => run.onActivity?.({ taskId: task.id, epoch }, activity);
   let trace: Trace;
   try {
     const { instruction, variables, access, secrets = [] } = opened;
@@ -283,7 +284,8 @@ async function answerTask(
       run.backend ?? agentLoop({ ...run, model: forTask(run.model, calls, "agent", run.priceOf) }),
       {
         task: {
-          ...key,
+          id: task.id,
+          epoch,
           instruction: run.isReworded ? reword(instruction) : instruction,
           variables,
           maxTurns: fields.maxTurns,

@@ -277,8 +277,7 @@ async function answerAll(
     controlServer = await openControlServer(plan.runId, steering, context);
     const windDown = AbortSignal.any([context.signal, steering.windDown]);
     const mayStart = () => !windDown.aborted && budget.reached() === null && watch?.isSettled !== true;
-    const onActivity: OnActivity = ({ id: taskId, epoch }, activity) =>
-      emit({ type: "task_activity", taskId, epoch, activity });
+    const onActivity: OnActivity = (task, activity) => emit({ type: "task_activity", ...task, activity });
     const isPaused = () => steering.isPaused;
     const answerer = await opening.start({
       ...services,

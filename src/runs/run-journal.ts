@@ -3,8 +3,8 @@ import { createHash, randomUUID } from "node:crypto";
 import { type JournalEntry, type Senders, TaskJournal } from "../models/reply-journal.js";
 import { compact } from "../platform/optional-values.js";
 import type { Db } from "../store/open-store.js";
-import { epochKey } from "../tasks/epoch-key.js";
-import type { PlannedTask, TaskId } from "../tasks/question.js";
+import { epochKey, type TaskEpoch } from "../tasks/epoch-key.js";
+import type { PlannedTask } from "../tasks/question.js";
 import { counted } from "../text/format.js";
 import { type UnfinishedTask, unfinishedTasks } from "../traces/journal-store.js";
 import { costOfEntries, turnOf } from "../traces/reply-turns.js";
@@ -12,11 +12,6 @@ import type { ResultWriter } from "../traces/result-writer.js";
 import type { ExecutedRunSettings, OwnRunSettings } from "../traces/run-settings.js";
 import type { TaskCost } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
-
-interface TaskEpoch {
-  readonly taskId: TaskId;
-  readonly epoch: number;
-}
 
 /** The reply journals of a run. Replies of tasks that an earlier attempt at the run did not finish are read once. */
 export class RunJournal {

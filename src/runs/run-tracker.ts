@@ -1,7 +1,6 @@
 // Tracks the running tasks of this process's run. The terminal, the run's page and `art-e ctl` read it.
 import type { TaskActivity } from "../models/model.js";
-import { epochKey } from "../tasks/epoch-key.js";
-import type { TaskId } from "../tasks/question.js";
+import { epochKey, type TaskEpoch } from "../tasks/epoch-key.js";
 import type { RunEvent, RunProcessState } from "../traces/progress.js";
 import type { RunActivity } from "./answer-task.js";
 
@@ -9,9 +8,7 @@ import type { RunActivity } from "./answer-task.js";
 const MOST_TASKS = 100;
 const MOST_RETRIES = 8;
 
-interface RunningTask {
-  readonly taskId: TaskId;
-  readonly epoch: number;
+interface RunningTask extends TaskEpoch {
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly activity: TaskActivity | null;

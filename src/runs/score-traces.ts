@@ -30,18 +30,13 @@ import { isScorerName, REWARD, type ScorerName, scoreTrace } from "../scoring/sc
 import { matchSelection } from "../scoring/selection-match.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";
+import type { TaskEpoch } from "../tasks/epoch-key.js";
 import { askedFor, questionOf } from "../tasks/question.js";
 import { taskKindOf } from "../tasks/task-kind.js";
 import { count, counted } from "../text/format.js";
 import { type Mailbox, openMailbox } from "../tools/mailbox.js";
 import type { Judge, JudgeSettings } from "../traces/judgment.js";
-import {
-  openScoreWriter,
-  releaseRun,
-  saveScoringSettings,
-  type TaskCursor,
-  tracesAfter,
-} from "../traces/results-store.js";
+import { openScoreWriter, releaseRun, saveScoringSettings, tracesAfter } from "../traces/results-store.js";
 import { acquireRunLock, type RunOwner, thisProcess } from "../traces/run-lock.js";
 import type { RunSettings } from "../traces/run-settings.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
@@ -188,7 +183,7 @@ export async function rewriteScores(
   const save = openScoreWriter(db);
   let scored = 0;
   let stopped = true;
-  let place: TaskCursor | null = null;
+  let place: TaskEpoch | null = null;
   while (!signal.aborted) {
     const batch = tracesAfter(db, runId, place, size);
     stopped = batch !== null;

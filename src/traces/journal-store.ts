@@ -2,12 +2,10 @@
 import { type JournalEntry, journalEntrySchema } from "../models/reply-journal.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import type { Db } from "../store/open-store.js";
-import type { TaskId } from "../tasks/question.js";
+import type { TaskEpoch } from "../tasks/epoch-key.js";
 
 /** A task without a result and its paid replies, oldest first. */
-export interface UnfinishedTask {
-  readonly taskId: TaskId;
-  readonly epoch: number;
+export interface UnfinishedTask extends TaskEpoch {
   readonly entries: readonly JournalEntry[];
   /** Position of the next reply. Damaged entries keep theirs. */
   readonly nextPosition: number;

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { LIMIT_REASONS, type TaskActivity } from "../models/model.js";
 import { ENDINGS } from "../tasks/ending.js";
-import { type TaskId, taskIdSchema } from "../tasks/question.js";
+import type { TaskEpoch } from "../tasks/epoch-key.js";
+import { taskIdSchema } from "../tasks/question.js";
 import { headlineSchema } from "./run-totals.js";
 import { runStatusSchema, type TaskResult } from "./task-result.js";
 
@@ -166,16 +167,11 @@ export type RunEvent =
   | { readonly type: "run_started"; readonly runId: string; readonly tasks: number }
   /** The task was finished before the run was resumed. Emitted before any task starts. */
   | { readonly type: "task_kept"; readonly result: TaskResult }
-  | { readonly type: "task_started"; readonly taskId: TaskId; readonly epoch: number }
+  | (TaskEpoch & { readonly type: "task_started" })
   /** Emitted only for tasks that this process is answering. */
-  | {
-      readonly type: "task_activity";
-      readonly taskId: TaskId;
-      readonly epoch: number;
-      readonly activity: TaskActivity;
-    }
+  | (TaskEpoch & { readonly type: "task_activity"; readonly activity: TaskActivity })
   /** The task's slot is free again. Not emitted for an interrupted task. */
-  | { readonly type: "task_answered"; readonly taskId: TaskId; readonly epoch: number }
+  | (TaskEpoch & { readonly type: "task_answered" })
   /** The user paused, resumed or stopped the run. */
   | { readonly type: "run_steered"; readonly state: RunProcessState["state"] }
   /** Failed tasks will be run again. */

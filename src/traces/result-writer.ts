@@ -4,8 +4,7 @@ import { builtFile } from "../platform/program-files.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import type { Db } from "../store/open-store.js";
 import { type LockWait, WAIT_INDEFINITELY } from "../store/write-transaction.js";
-import { epochKey } from "../tasks/epoch-key.js";
-import type { TaskId } from "../tasks/question.js";
+import { epochKey, type TaskEpoch } from "../tasks/epoch-key.js";
 import { type JournalRow, openJournalEraser } from "./result-writer/journal-writer.js";
 import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
@@ -63,10 +62,8 @@ interface WriterOptions {
 }
 
 /** The stored form of a finished task. `trace` and `result` are JSON. */
-interface ResultRow {
+interface ResultRow extends TaskEpoch {
   readonly runId: string;
-  readonly taskId: TaskId;
-  readonly epoch: number;
   readonly traceId: string;
   readonly agentId: string;
   readonly sessionId: string;

@@ -2,6 +2,7 @@
 import { chunk } from "../platform/batches.js";
 import { DamagedRowError, jsonSql, mapReadable, parseColumn } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
+import type { TaskEpoch } from "../tasks/epoch-key.js";
 import {
   type PlannedSuiteTask,
   type PlannedTask,
@@ -17,11 +18,6 @@ import type { RunSettings } from "./run-settings.js";
 import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
 import { parseTrace } from "./traces-store.js";
-
-export interface TaskCursor {
-  readonly taskId: TaskId;
-  readonly epoch: number;
-}
 
 interface SuiteTaskColumns {
   readonly task_id: TaskId;
@@ -55,9 +51,7 @@ interface Attempt {
   readonly isSuperseded: boolean;
 }
 
-interface AttemptKey {
-  readonly taskId: TaskId;
-  readonly epoch: number;
+interface AttemptKey extends TaskEpoch {
   readonly attempt: number;
 }
 
@@ -84,16 +78,16 @@ export interface AverageTask {
 export function tracesAfter(
   db: Db,
   runId: string,
-  after: TaskCursor | null,
+  after: TaskEpoch | null,
   limit: number,
-): { readonly traces: Trace[]; readonly last: TaskCursor } | null {
+): { readonly traces: Trace[]; readonly last: TaskEpoch } | null {
   const rows = db
     .prepare(
       `SELECT t.id, t.trace, r.task_id AS taskId, r.epoch FROM results r JOIN traces t ON t.id = r.trace_id
        WHERE r.run_id = ? AND r.superseded = 0 AND (r.task_id, r.epoch) > (?, ?)
        ORDER BY r.task_id, r.epoch LIMIT ?`,
     )
-    .all(runId, after?.taskId ?? Number.MIN_SAFE_INTEGER, after?.epoch ?? 0, limit) as (TaskCursor & {
+    .all(runId, after?.taskId ?? Number.MIN_SAFE_INTEGER, after?.epoch ?? 0, limit) as (TaskEpoch & {
     id: string;
     trace: unknown;
   })[];
@@ -204,10 +198,10 @@ export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[
 }
 
 /** Returns the order in which a run asks its tasks. */
-export function plannedOrder(db: Db, runId: string): TaskCursor[] {
+export function plannedOrder(db: Db, runId: string): TaskEpoch[] {
   return db
     .prepare("SELECT task_id AS taskId, epoch FROM run_tasks WHERE run_id = ? ORDER BY position")
-    .all(runId) as TaskCursor[];
+    .all(runId) as TaskEpoch[];
 }
 
 /** Returns the position of the first epoch of a task in the run's plan, or null if the run does not have the task. */

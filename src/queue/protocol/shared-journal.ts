@@ -3,7 +3,7 @@
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import { type JournalEntry, journalEntrySchema } from "../../models/reply-journal.js";
-import type { TaskId } from "../../tasks/question.js";
+import type { TaskEpoch } from "../../tasks/epoch-key.js";
 import { compressJson, PREFIX, queueName, readCompressed, StrangeMessage } from "../connection/redis.js";
 
 /** Set of the tasks with a journal, by their queue ids. */
@@ -50,7 +50,7 @@ export async function removeSharedJournal(redis: Redis, runId: string, id: strin
 export async function takeSharedJournals(
   redis: Redis,
   runId: string,
-  save: (task: { readonly taskId: TaskId; readonly epoch: number }, entries: readonly JournalEntry[]) => Promise<void>,
+  save: (task: TaskEpoch, entries: readonly JournalEntry[]) => Promise<void>,
 ): Promise<void> {
   for (const id of await redis.smembers(tasksKey(runId))) {
     const [, epoch, taskId] = /^e(\d+)-(.*)$/.exec(id) ?? [];

@@ -1,12 +1,10 @@
 // Writes and deletes the paid replies of a task.
 import type { Db } from "../../store/open-store.js";
-import type { TaskId } from "../../tasks/question.js";
+import type { TaskEpoch } from "../../tasks/epoch-key.js";
 
 /** The stored form of a paid reply. `entry` is JSON. */
-export interface JournalRow {
+export interface JournalRow extends TaskEpoch {
   readonly runId: string;
-  readonly taskId: TaskId;
-  readonly epoch: number;
   readonly position: number;
   readonly entry: string;
 }
