@@ -14,7 +14,7 @@ export interface Suite {
 }
 
 export type TaskOpening =
-  | { readonly ok: true; readonly opened: OpenedTask }
+  | OpenedTask
   /** The task cannot be set up. Contains the reason and the task's record for the trace. */
   | {
       readonly ok: false;
@@ -24,6 +24,7 @@ export type TaskOpening =
     };
 
 export interface OpenedTask {
+  readonly ok: true;
   readonly instruction: string;
   readonly variables: TaskVariables;
   readonly access: TaskAccess;

@@ -115,7 +115,7 @@ export function questionSuite(cutoff: "query_date" | "off"): Suite {
   return {
     async open({ kind, task }) {
       if (kind !== "question") throw new Error(`task ${task.id} is a suite task, but the run's tasks are questions`);
-      return { ok: true, opened: openQuestion(task, cutoff) };
+      return openQuestion(task, cutoff);
     },
     close: async () => {},
   };
@@ -124,6 +124,7 @@ export function questionSuite(cutoff: "query_date" | "off"): Suite {
 function openQuestion(question: Question, cutoff: "query_date" | "off"): OpenedTask {
   const { variables, access } = taskMailbox(question, cutoff);
   return {
+    ok: true,
     instruction: question.question,
     variables,
     access: { ...access, ...solutionOf(question, access.state) },

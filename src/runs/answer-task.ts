@@ -269,11 +269,10 @@ async function answerTask(
   const startedAt = new Date();
   const { runId, agent, model } = run;
   const fields = { runId, agentId: agent.id, model: model.id, maxTurns: agent.settings.maxTurns };
-  const opening = await run.suite.open(plannedTask, signal);
-  if (!opening.ok) {
-    return newTaskTrace(fields, plannedTask, notAttempted(opening.ending, opening.reason, startedAt), opening.record);
+  const opened = await run.suite.open(plannedTask, signal);
+  if (!opened.ok) {
+    return newTaskTrace(fields, plannedTask, notAttempted(opened.ending, opened.reason, startedAt), opened.record);
   }
-  const { opened } = opening;
   await run.plant?.(plannedTask, opened.access);
   const { task, epoch } = plannedTask;
   const onActivity = (activity: TaskActivity) => run.onActivity?.({ taskId: task.id, epoch }, activity);

@@ -94,31 +94,29 @@ export async function openSuite(path: string, options: SuiteOptions, context: Ap
       const oracle = sources.oracle?.open(task, machine);
       return {
         ok: true,
-        opened: {
-          instruction: task.instruction,
-          variables: {
-            ...mailbox?.variables,
-            ...(hasMachine ? { snapshot: task.snapshot, home: machine.workdir ?? HOME } : {}),
-          },
-          access: {
-            ...(mailbox?.access ?? { inbox: null, cutoff: null }),
-            ...(hasMachine ? { machine } : {}),
-            documents: ownDocuments,
-            ...presentProperties({ oracle }),
-          },
-          secrets,
-          async grade(rollout, stop) {
-            const finalState = hasMachine ? await collectFinalState(machine, start, stop) : null;
-            const record = await gradeRollout(task, rollout, async () => {
-              const graded = await grade(stop, (gold) => similarity(rollout.answer, gold));
-              return oracle?.excuse(graded) ?? graded;
-            });
-            return finalState === null ? record : { ...record, left: finalState };
-          },
-          async close() {
-            await ownDocuments.close();
-            await close();
-          },
+        instruction: task.instruction,
+        variables: {
+          ...mailbox?.variables,
+          ...(hasMachine ? { snapshot: task.snapshot, home: machine.workdir ?? HOME } : {}),
+        },
+        access: {
+          ...(mailbox?.access ?? { inbox: null, cutoff: null }),
+          ...(hasMachine ? { machine } : {}),
+          documents: ownDocuments,
+          ...presentProperties({ oracle }),
+        },
+        secrets,
+        async grade(rollout, stop) {
+          const finalState = hasMachine ? await collectFinalState(machine, start, stop) : null;
+          const record = await gradeRollout(task, rollout, async () => {
+            const graded = await grade(stop, (gold) => similarity(rollout.answer, gold));
+            return oracle?.excuse(graded) ?? graded;
+          });
+          return finalState === null ? record : { ...record, left: finalState };
+        },
+        async close() {
+          await ownDocuments.close();
+          await close();
         },
       };
     },

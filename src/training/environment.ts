@@ -371,9 +371,8 @@ export class TrainingEnvironment {
   async begin(request: EpisodeRequest, isKept = true): Promise<BegunEpisode> {
     const task = this.choose(request);
     const question = this.questionsOf(task.split).questions[task.index] as Question;
-    const opening = await this.suite.open({ kind: "question", task: question }, NEVER);
-    if (!opening.ok) throw new Error(opening.reason);
-    const { opened } = opening;
+    const opened = await this.suite.open({ kind: "question", task: question }, NEVER);
+    if (!opened.ok) throw new Error(opened.reason);
     const instructions = this.instructionsFor(task);
     const run = isKept && this.parts.writer !== null ? await this.runOf(task.split, this.parts.writer) : this.unsaved();
     const id = request.episode_id ?? randomUUID();

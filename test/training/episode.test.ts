@@ -61,9 +61,8 @@ async function episodeWith(calls: readonly Call[]): Promise<{ trace: QuestionTra
   const mailbox = openMailbox(db);
   const tools = loadTools(db, agent.id, { mailbox });
   const asked = question(set.questions, QUESTION);
-  const opening = await questionSuite("query_date").open({ kind: "question", task: asked }, never);
-  if (!opening.ok) throw new Error(opening.reason);
-  const { opened } = opening;
+  const opened = await questionSuite("query_date").open({ kind: "question", task: asked }, never);
+  if (!opened.ok) throw new Error(opened.reason);
   const { maxTurns } = agent.settings;
   const saved: QuestionTrace[] = [];
   const episode = new Episode(
