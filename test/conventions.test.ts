@@ -61,7 +61,6 @@ const INSIDE_OTHER_MODULES: ReadonlyMap<string, string> = new Map([
   ["test/platform/huggingface.test.ts", "Loads questions from a hub that fails in many ways."],
   ["test/reports/eval-page.test.ts", "Measures the agreement that a page shows."],
   ["test/results/figures-agree.test.ts", "Compares the figures of the pages' API without a server."],
-  ["test/runs/run-setup.ts", "Writes a run's journal on its own thread."],
   ["test/server/evals-page.test.ts", "Measures the agreement that a page shows."],
   ["test/server/every-page.ts", "Opens every section of the pages, by their own list."],
   ["test/statistics/prediction-powered.test.ts", "Draws labels like the program, with their weights."],

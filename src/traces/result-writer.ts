@@ -5,7 +5,6 @@ import { WorkerRpc } from "../platform/worker-rpc.js";
 import type { Db } from "../store/open-store.js";
 import { type LockWait, WAIT_INDEFINITELY } from "../store/write-transaction.js";
 import { epochKey, type TaskEpoch } from "../tasks/epoch-key.js";
-import { type JournalRow, openJournalEraser } from "./result-writer/journal-writer.js";
 import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
 
@@ -59,6 +58,13 @@ interface WriterOptions {
   readonly waiting?: LockWait;
   /** Whether each saved task adds one to the run's number of tasks. */
   readonly growing?: boolean;
+}
+
+/** The stored form of a paid reply. `entry` is JSON. */
+interface JournalRow extends TaskEpoch {
+  readonly runId: string;
+  readonly position: number;
+  readonly entry: string;
 }
 
 /** The stored form of a finished task. `trace` and `result` are JSON. */
@@ -214,14 +220,27 @@ export function openRowWriter(db: Db): (row: ResultRow) => void {
        @traceId, @failed, @superseded, @score, @result)`,
   );
   const grow = db.prepare("UPDATE runs SET total_tasks = total_tasks + 1 WHERE id = ?");
-  const eraseJournal = openJournalEraser(db);
+  const eraseJournal = db.prepare(
+    "DELETE FROM reply_journal WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch",
+  );
   const add = ({ abandoned = null, ...row }: ResultRow) => {
     if (abandoned !== null) add(abandoned);
     supersede.run(row);
     addTrace.run(row);
     addResult.run(row);
-    eraseJournal(row);
+    eraseJournal.run(row);
     if (row.growing === 1) grow.run(row.runId);
   };
   return db.transaction(add);
+}
+
+/** Returns a function that stores a reply. A reply that arrives after its task was finished elsewhere is dropped. */
+export function openJournalWriter(db: Db): (row: JournalRow) => void {
+  const insert = db.prepare(
+    `INSERT OR REPLACE INTO reply_journal (run_id, task_id, epoch, position, entry)
+     SELECT @runId, @taskId, @epoch, @position, @entry WHERE NOT EXISTS (
+       SELECT 1 FROM results
+       WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch AND superseded = 0 AND failed = 0)`,
+  );
+  return (row) => void insert.run(row);
 }

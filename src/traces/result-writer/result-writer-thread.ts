@@ -4,8 +4,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { type RpcAnswer, type RpcCall, tellLoaded } from "../../platform/worker-rpc.js";
 import { FileWatch } from "../../store/database-file.js";
 import { limitPageCache, openStore } from "../../store/open-store.js";
-import { FILE_LOST, openRowWriter, type SaveCall, type SaveOutcome } from "../result-writer.js";
-import { openJournalWriter } from "./journal-writer.js";
+import { FILE_LOST, openJournalWriter, openRowWriter, type SaveCall, type SaveOutcome } from "../result-writer.js";
 
 type Save = Exclude<SaveCall, { kind: "last" }>;
 
