@@ -14,8 +14,9 @@ import { statOf } from "../platform/file-stats.js";
 import { loadSelection, questionSuite, shuffled } from "../questions/dataset.js";
 import type { Db } from "../store/open-store.js";
 import { type LockWait, withWriteTransaction } from "../store/write-transaction.js";
-import type { PlannedTask, Task, TaskId, TaskSet } from "../tasks/question.js";
+import { askedFor, type PlannedTask, type Question, type Task, type TaskId, type TaskSet } from "../tasks/question.js";
 import { count } from "../text/format.js";
+import { offeredToolIds } from "../tools/load-tools.js";
 import { type AttachedTool, attachedOrDefault } from "../tools/tools-store.js";
 import type { RunOwner } from "../traces/run-lock.js";
 import { type ExecutedRunSettings, NO_LIMITS, type OwnRunSettings, type RunLimits } from "../traces/run-settings.js";
@@ -27,9 +28,8 @@ import { agentOfNewRun, type RunRequest, refuseFlags } from "./run-options.js";
 import {
   externalAgentSettings,
   newRunSettings,
+  ORACLE_MODEL,
   refuseFlagsTargetIgnores,
-  refuseOracle,
-  withActionTools,
 } from "./settings-from-options.js";
 
 /** A run that can start. Nothing has been written or spent yet. */
@@ -85,6 +85,24 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   const tasks = questions.map((task) => ({ kind: "question" as const, task }));
   const suite = questionSuite(settings.cutoff);
   return newRunPlan(db, { suite, set, tasks, settings: withActionTools(settings, questions), model }, request);
+}
+
+/** Records the tools that an external agent is offered for tasks that ask for actions. */
+function withActionTools(settings: ExecutedRunSettings, questions: readonly Question[]): ExecutedRunSettings {
+  if (settings.kind !== "external" || settings.tools.length === 0) return settings;
+  const actions = questions.some(({ goal }) => goal !== undefined);
+  return { ...settings, tools: offeredToolIds({ mailbox: true, machine: false, actions }) };
+}
+
+/** Refuses the oracle for questions, whose gold answers it does not know. */
+function refuseOracle(model: string, questions: readonly Question[]): void {
+  const unknown = questions.find((question) => askedFor(question) === "answer");
+  if (model !== ORACLE_MODEL || unknown === undefined) return;
+  throw new UserError(
+    "flags_contradict",
+    `The model ${model} only does suite tasks and tasks that ask for actions or emails, and question ${unknown.id} asks for an answer.`,
+    "Pass --suite FOLDER, or use another agent.",
+  );
 }
 
 /** Returns the settings of a run over a queue. Throws a UserError if workers cannot answer the run. */

@@ -26,7 +26,6 @@ import { type FunctionScore, isFunctionScore } from "../scoring/function-scorers
 import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.js";
 import type { Db } from "../store/open-store.js";
 import type { SuiteFolder } from "../suites/suite-folder.js";
-import { askedFor, type Question } from "../tasks/question.js";
 import { type OfferedAccess, offeredToolIds, toolsDigest } from "../tools/load-tools.js";
 import { attachedOrDefault } from "../tools/tools-store.js";
 import {
@@ -375,25 +374,7 @@ function refuseExtrasWithoutServer({ id, provider }: ModelName, { header, body }
   );
 }
 
-const ORACLE_MODEL = "offline/oracle";
-
-/** Records the tools that an external agent is offered for tasks that ask for actions. */
-export function withActionTools<S extends ExecutedRunSettings>(settings: S, questions: readonly Question[]): S {
-  if (settings.kind !== "external" || settings.tools.length === 0) return settings;
-  const actions = questions.some(({ goal }) => goal !== undefined);
-  return { ...settings, tools: offeredToolIds({ mailbox: true, machine: false, actions }) };
-}
-
-/** Refuses the oracle for questions, whose gold answers it does not know. */
-export function refuseOracle(model: string, questions: readonly Question[]): void {
-  const unknown = questions.find((question) => askedFor(question) === "answer");
-  if (model !== ORACLE_MODEL || unknown === undefined) return;
-  throw new UserError(
-    "flags_contradict",
-    `The model ${model} only does suite tasks and tasks that ask for actions or emails, and question ${unknown.id} asks for an answer.`,
-    "Pass --suite FOLDER, or use another agent.",
-  );
-}
+export const ORACLE_MODEL = "offline/oracle";
 
 export async function oracleSettings(model: string, requestedPath: string | undefined, folder: SuiteFolder) {
   if (model === ORACLE_MODEL) {
