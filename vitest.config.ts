@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statfsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { NEEDS } from "./test/machine-requirements.js";
@@ -15,6 +15,19 @@ const PROGRAMS = [
   "test/tools/run-shell.test.ts",
   "test/tools/workspace-tools.test.ts",
 ];
+
+/** Bytes that all temporary folders of a test run need at most. */
+const TEMPORARY_BYTES = 4e9;
+
+/** Temporary folders are in memory if it has room: tests open thousands of databases, and disks take milliseconds. */
+function useMemoryForTemporaryFolders(): void {
+  const memory = "/dev/shm";
+  if (process.env.TMPDIR !== undefined || !existsSync(memory)) return;
+  const { bavail, bsize } = statfsSync(memory);
+  if (bavail * bsize > TEMPORARY_BYTES) process.env.TMPDIR = memory;
+}
+
+useMemoryForTemporaryFolders();
 
 /** Files with cases that are tagged `slow`: stress that takes long, beside a smaller case of the same in `npm test`. */
 const slowFiles = () =>

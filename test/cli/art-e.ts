@@ -56,7 +56,7 @@ function wordsOf(line: Line): readonly string[] {
 function environment(folder: string, variables: Variables): Record<string, string> {
   // Where the program is on the PATH, messages call it art-e.
   const path = [join(dirname(inject("demoDatabase")), "bin"), process.env.PATH ?? ""].join(delimiter);
-  return { PATH: path, HOME: folder, NO_COLOR: "1", ...variables };
+  return { PATH: path, HOME: folder, NO_COLOR: "1", TMPDIR: tmpdir(), ...variables };
 }
 
 export function startProgram(folder: string, program: string, args: readonly string[], variables: Variables): Started {
