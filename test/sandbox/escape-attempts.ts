@@ -342,21 +342,48 @@ return len(held)`,
 
 export const ATTEMPTS: readonly Attempt[] = [...FILES, ...NETWORK, ...PROCESSES, ...CALLS, ...RESOURCES];
 
-/** Prints `refused` and the reason, or that the attempt got out. */
-export function program(attempt: Attempt, targets: Targets): string {
-  const body = attempt
-    .body(targets)
-    .trim()
-    .split("\n")
-    .map((line) => `    ${line}`)
-    .join("\n");
-  return `def attempt():
-${body}
-try:
-    got = attempt()
-except BaseException as error:
-    print("refused:", type(error).__name__, getattr(error, "errno", ""))
-else:
-    print("ESCAPED", got)
+/** Number of attempts per program, because starting Python takes longer than most attempts. */
+const BATCH = 5;
+
+const BATCHES = Array.from({ length: Math.ceil(ATTEMPTS.length / BATCH) }, (_, i) =>
+  ATTEMPTS.slice(i * BATCH, (i + 1) * BATCH),
+);
+
+const END = "end of an attempt";
+
+/** Makes each attempt in its own process. Prints `refused` and the reason, or that the attempt got out. */
+function program(attempts: readonly Attempt[], targets: Targets): string {
+  const functions = attempts.map(({ body }, i) => {
+    const lines = body(targets).trim().split("\n");
+    return `def attempt${i}():\n${lines.map((line) => `    ${line}`).join("\n")}\n`;
+  });
+  return `import os
+${functions.join("")}
+for attempt in [${attempts.map((_, i) => `attempt${i}`)}]:
+    child = os.fork()
+    if child == 0:
+        try:
+            got = attempt()
+        except BaseException as error:
+            print("refused:", type(error).__name__, getattr(error, "errno", ""), flush=True)
+        else:
+            print("ESCAPED", got, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+    print("${END}", flush=True)
 `;
+}
+
+/** Returns a function that makes an attempt, and others with it, once, and returns the attempt's output. */
+export function batchAttempts(
+  runPython: (code: string) => Promise<{ readonly stdout: string }>,
+  targets: () => Targets,
+): (attempt: Attempt) => Promise<string> {
+  const runs = new Map<readonly Attempt[], Promise<readonly string[]>>();
+  return async (attempt) => {
+    const batch = BATCHES.find((attempts) => attempts.includes(attempt)) ?? [];
+    const run = runs.get(batch) ?? runPython(program(batch, targets())).then(({ stdout }) => stdout.split(`${END}\n`));
+    runs.set(batch, run);
+    return (await run)[batch.indexOf(attempt)] ?? "";
+  };
 }
