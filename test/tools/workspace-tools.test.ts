@@ -174,7 +174,7 @@ describe("execute_python", () => {
   });
 
   test("reports that a program was stopped, and why", needs("sandbox", choice.ok), async () => {
-    expect(await call("execute_python", { code: "print('begun')\nwhile True: pass" })).toEqual({
+    expect(await call("execute_python", { code: "print('begun')\nimport time\ntime.sleep(60)" })).toEqual({
       ok: true,
       value: {
         stdout: "begun\n",
@@ -196,7 +196,7 @@ describe("execute_python", () => {
     await workspace.use(async (folders) => {
       files = folders.files;
     });
-    const running = call("execute_python", { code: "while True: pass" }, { signal: stop.signal });
+    const running = call("execute_python", { code: "import time; time.sleep(60)" }, { signal: stop.signal });
     await expect.poll(() => sandboxProcesses().length, { timeout: 20_000, interval: 10 }).toBeGreaterThan(0);
     stop.abort(new Error("stopped"));
     await expect(running).rejects.toThrow("stopped");

@@ -27,12 +27,12 @@ export interface QueryAnswer {
  * Answers a statement that only reads. It reaches nothing but the given tables.
  * @throws UserError if the statement is invalid, takes too long, or needs too much memory
  */
-export async function queryTables(order: QueryOrder, signal: AbortSignal): Promise<QueryAnswer> {
+export async function queryTables(order: QueryOrder, signal: AbortSignal, timeoutS = TIMEOUT_S): Promise<QueryAnswer> {
   const argv = [process.execPath, fileURLToPath(builtFile("results/runs-over-mcp/query-process.js"))];
   const { stdout, tooLong } = await withDeadline(
     signal,
-    TIMEOUT_S * 1_000,
-    () => invalid(`it took more than ${TIMEOUT_S} s`),
+    timeoutS * 1_000,
+    () => invalid(`it took more than ${timeoutS} s`),
     (limited) => runProcess({ argv, env: {} }, JSON.stringify(order), MAX_ANSWER_MB * 1e6, limited),
   );
   if (tooLong) throw invalid(`its answer has more than ${MAX_ANSWER_MB} MB`);

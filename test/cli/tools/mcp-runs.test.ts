@@ -107,11 +107,10 @@ describe("art-e mcp --runs", () => {
     }
   });
 
-  it.each([
-    ["never ends", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n", "20 s"],
-    ["has too large an answer", "SELECT hex(zeroblob(1e7))", "its answer has more than 16 MB"],
-  ])("rejects a query that %s, and answers the next one", async (_, sql, reason) => {
-    expect(await call("query", { sql })).toEqual({ error: expect.stringContaining(reason) });
+  // A query that never ends: test/results/query-tables.test.ts.
+  it("rejects a query that has too large an answer, and answers the next one", async () => {
+    const rejected = await call("query", { sql: "SELECT hex(zeroblob(1e7))" });
+    expect(rejected).toEqual({ error: expect.stringContaining("its answer has more than 16 MB") });
     expect(await call("query", { sql: "SELECT count(*) AS n FROM tasks" })).toEqual({ rows: [{ n: 73 }], more: false });
   });
 
