@@ -93,16 +93,19 @@ describe("an agent function", () => {
     expect(results.endings).toEqual({ dont_know: 1 });
   });
 
-  it.each([
-    ["throws", async () => Promise.reject(new Error("no network")), "model_error", "no network"],
-    ["returns nothing", (async () => undefined) as unknown as AgentFunction, "model_error", "returned no answer"],
-    ["returns a number", (async () => 7) as unknown as AgentFunction, "model_error", "returned no answer"],
+  const cycle: Record<string, unknown> = {};
+  cycle.self = cycle;
+
+  /** What the function does, and the error of its task. */
+  const BROKEN: readonly (readonly [name: string, broken: AgentFunction, error: string])[] = [
+    ["throws", async () => Promise.reject(new Error("no network")), "no network"],
+    ["returns nothing", (async () => undefined) as unknown as AgentFunction, "returned no answer"],
+    ["returns a number", (async () => 7) as unknown as AgentFunction, "returned no answer"],
     [
       "throws at once",
       () => {
         throw new Error("not async");
       },
-      "model_error",
       "not async",
     ],
     [
@@ -112,13 +115,11 @@ describe("an agent function", () => {
           throw new Error("no answer yet");
         },
       }),
-      "model_error",
       "no answer yet",
     ],
     [
       "calls a tool whose name has 60 million characters",
       async ({ callTool }: AgentFunctionTask) => String(await callTool("x".repeat(60_000_000), {})),
-      "model_error",
       "its name exceeds",
     ],
     ...(
@@ -135,53 +136,66 @@ describe("an agent function", () => {
           async () => {
             throw Object.defineProperty(new Error("x"), "message", property);
           },
-          "model_error",
           shown,
         ] as const,
     ),
-    [
-      "throws a proxy that cannot be read",
-      async () => Promise.reject(unreadable()),
-      "model_error",
-      "an error without a message",
-    ],
+    ["throws a proxy that cannot be read", async () => Promise.reject(unreadable()), "an error without a message"],
     [
       "reports a call of 10^308 ms",
       async () => ({ answer: "x", turns: [{ content: "a", latencyMs: 1e308 }, { content: "b" }] }),
-      "model_error",
       "turns.0.latencyMs: Too big",
     ],
-    [
-      "reports a cost whose sum would be infinite",
-      async () => ({ answer: "x", costUsd: 1e308 }),
-      "model_error",
-      "costUsd: Too big",
-    ],
+    ["reports a cost whose sum would be infinite", async () => ({ answer: "x", costUsd: 1e308 }), "costUsd: Too big"],
     [
       "reports tokens that are not a number",
       async () => ({ answer: "x", usage: { inputTokens: Number.NaN, outputTokens: 1 } }),
-      "model_error",
       "usage.inputTokens: Invalid input: expected number, received NaN",
     ],
     [
       "reports a call with a million copies of one argument",
       async () => ({ answer: "x", turns: [{ toolCalls: [{ name: "a", arguments: branching(40) }] }] }),
-      "model_error",
       "turns.0.toolCalls.0.arguments: expected at most 20000000 characters",
     ],
     [
       "reports texts of 30 million characters",
       async () => ({ answer: "x", turns: Array(30).fill({ content: "x".repeat(1_000_000) }) }),
-      "model_error",
       "turns: expected at most 20000000 characters",
     ],
-  ] as const)("fails only the current task if it %s", async (_, broken, ending, error) => {
-    const agent: AgentFunction = async (task) => (task.id === tasks[0]?.id ? broken(task) : "$40");
-    const results = await run(agent as AgentFunction);
-    expect(results).toMatchObject({ totalTasks: 3, failedTasks: 1 });
-    const failed = results.taskResults.find(({ error: text }) => text !== undefined);
-    expect(failed).toMatchObject({ taskId: tasks[0]?.id, ending, error: expect.stringContaining(error) });
+    ...(
+      [
+        ["a BigInt", { query: 1n }, "its arguments are not JSON"],
+        ["a cycle", cycle, "its arguments are not JSON"],
+        ["an argument of two million characters", { query: "x".repeat(2_000_000) }, "they exceed 1000000 characters"],
+        ["a million copies of one argument", { query: branching(30) }, "they exceed 1000000 characters"],
+        ["an argument of 200 levels", { query: nested(200) }, "they are nested more than 100 levels deep"],
+      ] as const
+    ).map(
+      ([what, args, message]) =>
+        [
+          `passes ${what} to a tool`,
+          async ({ callTool }: AgentFunctionTask) => String(await callTool("email_search", args as never)),
+          message,
+        ] as const,
+    ),
+  ];
+  let broken: Awaited<ReturnType<typeof run>>;
+
+  // One run: every second of its tasks meets another fault.
+  beforeAll(async () => {
+    const all = await loadTasks({ db, dataset: QUESTIONS, limit: 2 * BROKEN.length });
+    const faults = new Map(BROKEN.map(([, agent], i) => [all[2 * i]?.id, agent]));
+    broken = await run(async (task) => faults.get(Number(task.id))?.(task) ?? "$40", {}, all);
   });
+
+  it.each(BROKEN.map(([name, , error], i) => [name, error, i] as const))(
+    "fails only the current task if it %s",
+    (_, error, i) => {
+      expect(broken).toMatchObject({ completedTasks: BROKEN.length, failedTasks: BROKEN.length });
+      const [failed, next] = broken.taskResults.slice(2 * i);
+      expect(failed).toMatchObject({ ending: "model_error", error: expect.stringContaining(error) });
+      expect(next).toMatchObject({ ending: "answered", agentAnswer: "$40" });
+    },
+  );
 
   it("ends with the task's time limit if it ignores its signal", async () => {
     const results = await run(() => new Promise<string>(() => {}), { taskTimeout: 0.2 }, tasks.slice(0, 1));
@@ -204,24 +218,6 @@ describe("an agent function", () => {
     const calls = JSON.stringify((await tracesOf(runId)).map(({ toolCalls }) => toolCalls));
     expect(calls).toContain('"message_id"');
     expect(calls).not.toMatch(/"changed"|"emails":\[\]/);
-  });
-
-  const cycle: Record<string, unknown> = {};
-  cycle.self = cycle;
-  it.each([
-    ["a BigInt", { query: 1n }, "its arguments are not JSON"],
-    ["a cycle", cycle, "its arguments are not JSON"],
-    ["an argument of two million characters", { query: "x".repeat(2_000_000) }, "they exceed 1000000 characters"],
-    ["a million copies of one argument", { query: branching(30) }, "they exceed 1000000 characters"],
-    ["an argument of 200 levels", { query: nested(200) }, "they are nested more than 100 levels deep"],
-  ])("fails only the current task if it passes %s to a tool", async (_, args, message) => {
-    const agent: AgentFunction = async ({ id, callTool }) => {
-      if (id === tasks[0]?.id) await callTool("email_search", args as never);
-      return "x";
-    };
-    const results = await run(agent);
-    expect(results).toMatchObject({ completedTasks: 2, failedTasks: 1 });
-    expect(results.taskResults.find(({ error }) => error !== undefined)?.error).toContain(message);
   });
 
   it.each([
@@ -621,18 +617,23 @@ describe("a function scorer", () => {
     expect(await failureOf(() => 1e308)).toEqual([3, { value: null, explanation, failed: true }]);
   });
 
-  it.each([
-    ["whose message is an object", () => Object.assign(new Error("x"), { message: { a: 1 } }), "[object Object]"],
-    ["whose message is a BigInt", () => Object.assign(new Error("x"), { message: 5n }), "5"],
-    ["that cannot be read", unreadable, "an error without a message"],
-    ["with a message of 20,000 characters", () => new Error(`${"x".repeat(9_999)}😀`.repeat(2)), "x".repeat(9_999)],
-  ])("fails if it throws an error %s", async (_, thrown, explanation) => {
-    const score = () => {
-      throw thrown();
-    };
-    const { runId } = await run("baseline", { scorers: [{ name: "broken", score }] }, tasks.slice(0, 1));
+  it("fails if it throws, whatever it throws", async () => {
+    const thrown: readonly (readonly [error: object, explanation: string])[] = [
+      [Object.assign(new Error("x"), { message: { a: 1 } }), "[object Object]"],
+      [Object.assign(new Error("x"), { message: 5n }), "5"],
+      [unreadable(), "an error without a message"],
+      [new Error(`${"x".repeat(9_999)}😀`.repeat(2)), "x".repeat(9_999)],
+    ];
+    const broken = thrown.map(([error], i) => ({
+      name: `broken${i}`,
+      score: () => {
+        throw error;
+      },
+    }));
+    const { runId } = await run("baseline", { scorers: broken }, tasks.slice(0, 1));
     const [trace] = await tracesOf(runId);
-    expect(trace?.scores["function:broken"]).toEqual({ value: null, explanation, failed: true });
+    for (const [i, [, explanation]] of thrown.entries())
+      expect(trace?.scores[`function:broken${i}`]).toEqual({ value: null, explanation, failed: true });
   });
 
   it("fails after the task timeout if it never ends", async () => {

@@ -112,6 +112,20 @@ describe.each(WIRE_FORMATS)("a run over %s", (format) => {
     }
   });
 
+  test("counts a reply that contains only reasoning as a turn, and continues", async () => {
+    const task = question(set.questions, 1);
+    const call = { name: "return_final_answer", arguments: { answer: task.answer, sources: [...task.message_ids] } };
+    const thinker = await startFakeProvider([
+      { reasoning: "signed-1", finishReason: "length" },
+      { reasoning: "signed-2" },
+      { reasoning: "signed-3", toolCalls: [call] },
+    ]);
+    const model = await remote(format, thinker.baseUrl(format));
+    const { results } = await benchmark(demo.db, { model, set, questions: [task] });
+    await thinker.close();
+    expect(results).toMatchObject([{ ending: "answered", exactMatch: true, turns: 3 }]);
+  });
+
   test("gives every task its own conversation at any concurrency", async () => {
     const ids = set.questions.slice(0, 24).map(({ id }) => id);
     const { totals, traces } = await ask(ids, 16);

@@ -52,7 +52,7 @@ describe("art-e reliability", () => {
     );
     isRight = () => true;
     for (const how of ["shuffled", "tool-error", "reworded"]) {
-      await done(`run --repeat plain --perturb ${how} --quiet`);
+      await done(`run --repeat plain --perturb ${how} --name ${how} --quiet`);
     }
     const shown = await card("reliability plain --metric exactMatch");
     expect(shown).toMatchObject({ scorer: "exactMatch", questions: TASKS, tasks: TASKS * 3 });
@@ -77,8 +77,7 @@ describe("art-e reliability", () => {
   it("perturbs the task, and the trace shows what the agent received", async () => {
     await done("export-traces --run plain -o plain.jsonl --quiet");
     const plain = jsonLines(read("plain.jsonl"));
-    await done("run --repeat plain --perturb shuffled --name mixed --quiet");
-    await done("export-traces --run mixed -o mixed.jsonl --quiet");
+    await done("export-traces --run shuffled -o mixed.jsonl --quiet");
     const mixed = jsonLines(read("mixed.jsonl"));
     const idsOf = (trace: (typeof plain)[number]) =>
       trace.toolCalls[0].result.emails.map(({ message_id }: { message_id: string }) => message_id);
@@ -87,14 +86,12 @@ describe("art-e reliability", () => {
     }
     expect(mixed.some((trace, i) => idsOf(trace).join() !== idsOf(plain[i]).join())).toBe(true);
 
-    await done("run --repeat plain --perturb reworded --name other-words --quiet");
-    await done("export-traces --run other-words -o words.jsonl --quiet");
+    await done("export-traces --run reworded -o words.jsonl --quiet");
     for (const { messages, task } of jsonLines(read("words.jsonl"))) {
       expect(messages[1].content).toContain(task.question);
       expect(messages[1].content).not.toBe(task.question);
     }
-    await done("run --repeat plain --perturb tool-error --name broken --quiet");
-    await done("export-traces --run broken -o broken.jsonl --quiet");
+    await done("export-traces --run tool-error -o broken.jsonl --quiet");
     for (const { toolCalls } of jsonLines(read("broken.jsonl"))) {
       expect(toolCalls[0]).toMatchObject({ errorKind: "failed", error: expect.stringContaining("Try again") });
     }

@@ -19,7 +19,7 @@ const json = jsonOf(artE);
 describe("the template for a planted failure", () => {
   it.each(MODES)("passes validation (%s)", async (mode) => {
     const variables = { OPENAI_API_KEY: "key", OPENAI_BASE_URL: provider.baseUrl("openai-chat") };
-    const line = `run -a email-search --model-id openai/${mode} --price 1,1 --dataset ${QUESTIONS} -l 60 -o ${mode}.json --quiet --no-judge`;
+    const line = `run -a email-search --model-id openai/${mode} --price 1,1 --dataset ${QUESTIONS} -l 40 -o ${mode}.json --quiet --no-judge`;
     expect(await artE(line, variables)).toMatchObject({ code: 0, stderr: "" });
     const { runId, taskResults } = JSON.parse(read(`${mode}.json`));
     const labels = taskResults.map(({ traceId, question }: { traceId: string; question: string }) => ({

@@ -195,11 +195,11 @@ describe("tasks that ask for actions", () => {
   };
 
   it("have goals that a second implementation finds in the mail, and no two are alike", async () => {
-    const { code } = await artE("questions make --kind actions -n 200 -o actions.jsonl --quiet");
+    const { code } = await artE("questions make --kind actions -n 100 -o actions.jsonl --quiet");
     expect(code).toBe(0);
     const tasks = jsonLines(read("actions.jsonl")) as Task[];
-    expect(tasks).toHaveLength(200);
-    expect(new Set(tasks.map((task) => `${task.inbox_address} ${task.question}`)).size).toBe(200);
+    expect(tasks).toHaveLength(100);
+    expect(new Set(tasks.map((task) => `${task.inbox_address} ${task.question}`)).size).toBe(100);
     expect([...checkAll(path("art-e.db"), tasks)].sort()).toEqual([...CHECKED].sort());
   });
 

@@ -6,42 +6,24 @@ import type { Question } from "../../../src/tasks/question.js";
 import { sendFile, sendJson, startHub } from "../../platform/hub-server.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { parquetOf } from "../../questions/question-rows.js";
-import {
-  boxLines,
-  demoQuestion,
-  demoQuestions,
-  type Ended,
-  jsonLines,
-  MAIL,
-  MARCUS,
-  QUESTIONS,
-  workFolder,
-} from "../art-e.js";
+import { boxLines, demoQuestions, type Ended, jsonLines, MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
 import { answersOf, resultsSchema, shippedSchema } from "../results-schema.js";
 
 describe("a run of an agent", () => {
-  const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
+  const { artE, path, read, readJson } = workFolder({ mail: MAIL });
   const RUN = `run -a baseline --dataset ${QUESTIONS}`;
 
   describe("art-e run with the offline baseline over all of the demo's questions", () => {
-    let one: Ended;
-    let sixteen: Ended;
+    let ended: Ended;
 
     beforeAll(async () => {
-      // Slow enough on a busy machine to show its progress.
-      one = await artE(`${RUN} -l 0 --concurrency 1 -o one.json --no-progress`);
-      sixteen = await artE(`${RUN} -l 0 --concurrency 16 -o sixteen.json --json --no-progress`);
+      ended = await artE(`${RUN} -l 0 --concurrency 16 -o all.json --no-progress`);
     });
 
-    it("succeeds, and writes nothing to stderr", () => {
-      expect([one, sixteen]).toMatchObject([
-        { code: 0, stderr: "" },
-        { code: 0, stderr: "" },
-      ]);
-    });
+    it("succeeds, and writes nothing to stderr", () => expect(ended).toMatchObject({ code: 0, stderr: "" }));
 
     it("writes a results file of exactly the documented fields", () => {
-      const results = resultsSchema.parse(readJson("one.json"));
+      const results = resultsSchema.parse(readJson("all.json"));
       expect(results).toMatchObject({
         agentId: "baseline",
         model: "offline/baseline",
@@ -52,12 +34,12 @@ describe("a run of an agent", () => {
         endings: { answered: 73 },
         costUsd: 0,
         dataset: { source: QUESTIONS, revision: null },
-        settings: { concurrency: 1, cutoff: "query_date", selection: { limit: 0 } },
+        settings: { concurrency: 16, cutoff: "query_date", selection: { limit: 0 } },
       });
     });
 
     it("writes results that match the shipped JSON Schema exactly", () => {
-      const results = readJson("one.json");
+      const results = readJson("all.json");
       expect(shippedSchema.parse(results)).toEqual(results);
       const [first, ...rest] = results.taskResults;
       for (const wrong of [
@@ -70,7 +52,7 @@ describe("a run of an agent", () => {
     });
 
     it("orders tasks by id, with the dataset's questions and answers", () => {
-      const tasks = readJson("sixteen.json").taskResults;
+      const tasks = readJson("all.json").taskResults;
       expect(
         tasks.map(({ taskId, question, groundTruth }: Record<string, unknown>) => [taskId, question, groundTruth]),
       ).toEqual(
@@ -78,25 +60,17 @@ describe("a run of an agent", () => {
       );
     });
 
-    it("gives the same answers with one and with sixteen concurrent tasks", () => {
-      const [first, second] = ["one.json", "sixteen.json"].map((name) =>
-        answersOf(resultsSchema.parse(readJson(name))),
-      );
-      expect(first).toHaveLength(73);
-      expect(second).toEqual(first);
-    });
-
     it("averages the task scores", () => {
-      const { taskResults, avgSemanticScore, foundGold } = resultsSchema.parse(readJson("one.json"));
+      const { taskResults, avgSemanticScore, foundGold } = resultsSchema.parse(readJson("all.json"));
       const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
       expect(avgSemanticScore).toBeCloseTo(mean(taskResults.map((task) => task.semanticScore ?? Number.NaN)), 12);
       expect(foundGold).toBeCloseTo(mean(taskResults.map((task) => Number(task.foundGold))), 12);
     });
 
     it("prints the totals and the paths of the results in a box", () => {
-      const { runId, avgSemanticScore, totalTimeMs } = readJson("one.json");
-      expect(one.stdout).toContain("\nART-E Benchmark Results: baseline (offline/baseline)\n");
-      expect(boxLines(one.stdout)).toMatchObject({
+      const { runId, avgSemanticScore, totalTimeMs } = readJson("all.json");
+      expect(ended.stdout).toContain("\nART-E Benchmark Results: baseline (offline/baseline)\n");
+      expect(boxLines(ended.stdout)).toMatchObject({
         Run: runId,
         Tasks: "73 of the test split: 73 completed, 0 failed",
         "Word overlap": expect.stringMatching(
@@ -105,26 +79,27 @@ describe("a run of an agent", () => {
         Endings: "answered 73",
         Tokens: "0 in (0 cached), 0 out",
         Cost: "$0.00",
-        Results: "one.json",
+        Results: "all.json",
         Traces: `art-e show ${runId}/TASK, art-e export-traces --run ${runId} -o traces.jsonl`,
         Evals: `art-e evals code ${runId}`,
       });
       expect(totalTimeMs).toBeGreaterThan(0);
     });
 
-    it("prints the content of the results file as one document with --json", () => {
-      const { db, output, ...results } = JSON.parse(sixteen.stdout);
-      expect({ db, output }).toEqual({ db: "./art-e.db", output: "sixteen.json" });
-      expect(results).toEqual(readJson("sixteen.json"));
-      expect(results.taskResults).toHaveLength(73);
-    });
-
     it("leaves no unfinished file next to the results", () => {
-      expect(readdirSync(path("")).sort()).toEqual(["art-e.db", "one.json", "sixteen.json"]);
+      expect(readdirSync(path("")).sort()).toEqual(["all.json", "art-e.db"]);
     });
   });
 
   describe("art-e run", () => {
+    it("prints the content of the results file as one document with --json", async () => {
+      const { stdout } = await artE(`${RUN} -l 2 -o two.json --json --no-progress`);
+      const { db, output, ...results } = JSON.parse(stdout);
+      expect({ db, output }).toEqual({ db: "./art-e.db", output: "two.json" });
+      expect(results).toEqual(readJson("two.json"));
+      expect(results.taskResults).toHaveLength(2);
+    });
+
     it("answers ten questions and stores them in the database if --output, --limit and --quiet are missing", async () => {
       const { code, stdout } = await artE(`${RUN}`);
       expect(code).toBe(0);
@@ -159,17 +134,6 @@ describe("a run of an agent", () => {
         taskTimeoutMs: 60_000,
       });
     });
-
-    it("finds mail from after the question's date only with --cutoff off", async () => {
-      const early = { ...demoQuestion(3), query_date: "2000-03-01" };
-      write("early.jsonl", JSON.stringify(early));
-      const outcomes = [];
-      for (const cutoff of ["off", "query_date"]) {
-        const { stdout } = await artE(`run -a baseline --dataset early.jsonl --cutoff ${cutoff} --json`);
-        outcomes.push(JSON.parse(stdout).foundGold);
-      }
-      expect(outcomes).toEqual([1, 0]);
-    });
   });
 });
 
@@ -190,15 +154,17 @@ describe("selecting questions", () => {
   const FILE = `--dataset ${QUESTIONS}`;
 
   describe("limits of art-e run on its questions", () => {
-    it.each<[string, (question: Question, i: number) => boolean]>([
-      ["-l 3", (_, i) => i < 3],
+    // Each condition by itself: test/questions/dataset.test.ts.
+    it.each<[string, (question: Question) => boolean]>([
       ["--ids 40,7,12", ({ id }) => [7, 12, 40].includes(id)],
-      [`-l 0 --inbox ${MARCUS.toUpperCase()}`, ({ inbox_address }) => inbox_address === MARCUS],
-      ["-l 0 --min-realism 0.9", ({ how_realistic }) => how_realistic >= 0.9],
-      ["-l 0 --max-sources 1", ({ message_ids }) => message_ids.length <= 1],
+      [
+        `-l 0 --inbox ${MARCUS.toUpperCase()} --min-realism 0.9 --max-sources 1`,
+        ({ inbox_address, how_realistic, message_ids }) =>
+          inbox_address === MARCUS && how_realistic >= 0.9 && message_ids.length <= 1,
+      ],
     ])("select only the questions that fit %s", async (flags, fits) => {
       const fitting = demoQuestions.filter(fits);
-      expect(fitting.length).toBeLessThan(demoQuestions.length);
+      expect(fitting.length).toBeGreaterThan(2);
       expect(await answered(`${FILE} ${flags}`)).toEqual(idsOf(fitting));
     });
 
@@ -219,8 +185,8 @@ describe("selecting questions", () => {
         if (request.url === known) sendFile(request, response, bytes);
         else response.writeHead(404).end();
       });
-      const flags = `-s train --revision ${REVISION} --exclude-known-bad --min-realism 0.8 -l 0`;
-      const good = demoQuestions.filter(({ id, how_realistic }) => !KNOWN_BAD_IDS.has(id) && how_realistic >= 0.8);
+      const flags = `-s train --revision ${REVISION} --exclude-known-bad --min-realism 0.9 -l 0`;
+      const good = demoQuestions.filter(({ id, how_realistic }) => !KNOWN_BAD_IDS.has(id) && how_realistic >= 0.9);
       expect(await answered(flags, { HF_ENDPOINT: hub.endpoint })).toEqual(idsOf(good));
     });
 
