@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
-import { BIN, MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
+import { addressOf, BIN, MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
 
 /** Command lines in messages work when pasted, whatever the file names. */
 
@@ -80,15 +80,7 @@ it("suggested commands omit the database if a command without it opens the same 
 
 it("suggested commands hide file names on the server's machine from a server's clients", async () => {
   const started = work.start(["serve", "--port", "0", "--db", DB, "--json"]);
-  let written = "";
-  const url = await new Promise<string>((resolve) => {
-    started.child.stdout?.on("data", (chunk: string) => {
-      written += chunk;
-      const found = /"url": "([^"]+)"/.exec(written)?.[1];
-      if (found !== undefined) resolve(found);
-    });
-  });
-  const response = await fetch(`${url}/api/agents/nobody`);
+  const response = await fetch(`${await addressOf(started)}/api/agents/nobody`);
   const text = await response.text();
   started.child.kill("SIGTERM");
   expect(text).toContain("art-e agents list");

@@ -14,7 +14,16 @@ import {
   startPlayground,
 } from "../../providers/fake-playground.js";
 import { exportedTraceSchema } from "../../trace-formats/exported-trace.js";
-import { demoQuestions, interruptTwice, jsonLines, MAIL, QUESTIONS, type Started, workFolder } from "../art-e.js";
+import {
+  addressOf,
+  demoQuestions,
+  interruptTwice,
+  jsonLines,
+  MAIL,
+  QUESTIONS,
+  type Started,
+  workFolder,
+} from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 
 describe("an agent command", () => {
@@ -362,15 +371,7 @@ describe.each([
 
     beforeAll(async () => {
       server = start("serve --port 0 --json --quiet");
-      url = await new Promise<string>((resolve, reject) => {
-        let said = "";
-        server.child.stdout?.on("data", (text: string) => {
-          said += text;
-          const [, found] = /"url": "([^"]+)"/.exec(said) ?? [];
-          if (found !== undefined) resolve(found);
-        });
-        void server.ended.then(({ stderr }) => reject(new Error(stderr)));
-      });
+      url = await addressOf(server);
       here = await run("here.json");
     }, 60_000);
 

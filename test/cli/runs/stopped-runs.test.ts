@@ -318,23 +318,14 @@ describe("resuming a run", () => {
       }
     });
 
-    it("names the recorded server if the environment specifies another one", async () => {
+    it("accepts the original settings, and names the recorded server if the environment specifies another one", async () => {
       const runId = await stoppedRun();
-      const { code, stderr } = await artE(`run --resume ${runId} --max-cost 9`, {
-        ...variables(),
-        ANTHROPIC_BASE_URL: "http://127.0.0.1:9",
-      });
-      expect(code).toBe(0);
+      const line = `run --resume ${runId} --max-cost 9 -a email-search --max-turns 10 --cutoff query_date --task-timeout 600 --json`;
+      const { code, stdout, stderr } = await artE(line, { ...variables(), ANTHROPIC_BASE_URL: "http://127.0.0.1:9" });
+      expect({ code, tasks: JSON.parse(stdout).totalTasks }).toEqual({ code: 0, tasks: 6 });
       expect(stderr).toContain(
         `art-e: the model server is still ${provider.url}, not the one in ANTHROPIC_BASE_URL. To change it, pass --base-url URL`,
       );
-    });
-
-    it("accepts the original settings", async () => {
-      const runId = await stoppedRun();
-      const line = `run --resume ${runId} --max-cost 9 -a email-search --max-turns 10 --cutoff query_date --task-timeout 600 --json`;
-      const { code, stdout } = await run(line);
-      expect({ code, tasks: JSON.parse(stdout).totalTasks }).toEqual({ code: 0, tasks: 6 });
     });
 
     it("applies changes with --force, and records each in the results file", async () => {

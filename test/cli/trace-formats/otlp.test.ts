@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { eventsOf, openChat, says } from "../../server/demo-server.js";
 import { Collector } from "../../trace-formats/collector.js";
 import { problemsOf } from "../../trace-formats/otlp-reader.js";
-import { demoQuestion, everyFile, jsonLines, MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
+import { addressOf, demoQuestion, everyFile, jsonLines, MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
 
 const collector = await Collector.start();
 
@@ -249,15 +249,12 @@ describe("sending traces during a run", () => {
 
   describe("art-e serve --otlp", () => {
     it("sends its chats to the endpoint", async () => {
-      const { child, ended } = start(`serve --port 0 --otlp-endpoint ${collector.url}`);
-      const url = await new Promise<string>((resolve, reject) => {
-        child.stdout?.on("data", (text: string) => resolve(/http:\S+/.exec(text)?.[0] ?? ""));
-        ended.then(({ stderr }) => reject(new Error(stderr)));
-      });
+      const server = start(`serve --port 0 --otlp-endpoint ${collector.url}`);
+      const url = await addressOf(server);
       const chat = { ...says("How much are the softball dues?"), variables: { inbox_address: MARCUS } };
       await eventsOf(await openChat(url, "baseline", chat));
-      child.kill("SIGTERM");
-      const { code, stderr } = await ended;
+      server.child.kill("SIGTERM");
+      const { code, stderr } = await server.ended;
       expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/art-e: \d+ spans sent to/) });
       const [root] = collector.spans.filter(({ parentSpanId }) => parentSpanId === "");
       expect(root?.attributes["input.value"]).toBe("How much are the softball dues?");
