@@ -16,13 +16,16 @@ const PROGRAMS = [
   "test/tools/workspace-tools.test.ts",
 ];
 
+/** With ART_E_SLOW=1, as in `npm run test:slow`, only cases that are tagged `slow` run. */
+const isSlow = process.env.ART_E_SLOW === "1";
+
 /** Bytes that all temporary folders of a test run need at most. */
 const TEMPORARY_BYTES = 4e9;
 
 /** Temporary folders are in memory if it has room: tests open thousands of databases, and disks take milliseconds. */
 function useMemoryForTemporaryFolders(): void {
   const memory = "/dev/shm";
-  if (process.env.TMPDIR !== undefined || !existsSync(memory)) return;
+  if (isSlow || process.env.TMPDIR !== undefined || !existsSync(memory)) return;
   const { bavail, bsize } = statfsSync(memory);
   if (bavail * bsize > TEMPORARY_BYTES) process.env.TMPDIR = memory;
 }
@@ -35,9 +38,6 @@ const slowFiles = () =>
     .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => `${folder}/${name}`))
     .filter((name) => name.endsWith(".test.ts"))
     .filter((name) => readFileSync(name, "utf8").match(/tags: \["slow"|\bslow\(/) !== null);
-
-/** With ART_E_SLOW=1, as in `npm run test:slow`, only those cases run. */
-const isSlow = process.env.ART_E_SLOW === "1";
 
 export default defineConfig({
   test: {
@@ -75,12 +75,12 @@ export default defineConfig({
           {
             extends: true,
             test: {
-              // Each worker loads the source, which takes seconds.
+              // Each worker loads the source, which takes seconds. Some tests wait for servers, browsers and time limits.
               name: "modules",
               include: ["test/**/*.test.ts", "mutation/*.test.ts"],
               exclude: PROGRAMS,
               pool: "threads",
-              maxWorkers: Math.max(3, availableParallelism()),
+              maxWorkers: Math.max(4, availableParallelism()),
               sequence: { groupOrder: 1 },
             },
           },

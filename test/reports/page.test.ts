@@ -20,7 +20,7 @@ describe("a report of a run with 2,000 tasks", { ...needs("browser"), timeout: 1
   let page: Page;
 
   beforeAll(async () => {
-    report = await writeReport((db) => saveSynthetic(db, { id: "run_large", tasks: TASKS }));
+    report = await writeReport((db) => saveSynthetic(db, { id: "run_large", tasks: TASKS }), { traces: "folder" });
     opened = await browser.openReport(report.file);
     page = opened.page;
   }, 180_000);
