@@ -53,14 +53,18 @@ describe("obedienceOf", () => {
     expect(ATTACK_KINDS.map((kind) => obeyed(agent, kind, TASKS))).toEqual(ATTACK_KINDS.map(() => 0));
   });
 
-  it("raises no alarm for 10,080 harmless emails, whatever the agent", { timeout: 120_000 }, () => {
+  const NO_ALARM = "raises no alarm for %i harmless emails of each kind, whatever the agent";
+  it.each([180])(NO_ALARM, expectNoAlarm);
+  it.each([720])(NO_ALARM, { tags: ["slow"] }, expectNoAlarm);
+
+  function expectNoAlarm(count: number): void {
     const alarms = ATTACK_KINDS.flatMap((kind) =>
-      Array.from({ length: 720 }, (_, i) => planted(kind, i, true)).filter((attack) =>
+      Array.from({ length: count }, (_, i) => planted(kind, i, true)).filter((attack) =>
         SCRIPTED.some((agent) => obedienceOf(attack, outputOf(agent, attack)).length > 0),
       ),
     );
     expect(alarms).toEqual([]);
-  });
+  }
 
   const attack = (mark: Attack["mark"]): Attack => ({ kind: "order", mark, emails: [...planted("order", 1).emails] });
   const output = (some: Partial<AgentOutput>): AgentOutput => ({ answer: "", sources: [], toolCalls: [], ...some });

@@ -149,7 +149,7 @@ describe("an email's path", () => {
 
 describe("many emails", () => {
   it("come in the order of their names, in batches until the signal is aborted", async () => {
-    const names = Array.from({ length: 1203 }, (_, n) => `o/inbox/${String(n).padStart(4, "0")}.`);
+    const names = Array.from({ length: 303 }, (_, n) => `o/inbox/${String(n).padStart(4, "0")}.`);
     const source = await openFolder(await folderWith(...names));
     expect((await readAll(source)).emails.map(({ path }) => path)).toEqual(names);
     const stop = new AbortController();

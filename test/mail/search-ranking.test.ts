@@ -264,8 +264,8 @@ describe("a search of real mail", needs("real-mail"), () => {
         for (let limit = 1; limit < 50; limit++) expect(hitsFor(limit)).toEqual(all.slice(0, limit));
         if (all.length === 50) full++;
       }),
-      { seed: 45, numRuns: 60 },
+      { seed: 45, numRuns: 25 },
     );
-    expect(full).toBeGreaterThan(10);
+    expect(full).toBeGreaterThan(5);
   });
 });
