@@ -2,7 +2,11 @@
  * Runs command lines of the built program one after another in this process, so that a test does not load the program
  * each time. Request: `{ args, cwd, env }`. Reply: `{ code, stdout, stderr }`.
  */
+import { setFlagsFromString } from "node:v8";
 import { main } from "../../dist/cli.js";
+
+// As in vitest.config.ts. A run of one task takes 10% less processor time, and an import 20%.
+setFlagsFromString("--interrupt-budget=1000000");
 
 /** The running command's output. */
 const texts = { stdout: "", stderr: "" };
