@@ -1,7 +1,5 @@
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Database } from "../../src/store/sqlite.js";
@@ -34,8 +32,7 @@ const EVENTS = 5;
 
 const folder = workFolder({ mail: MAIL });
 const { artE, path, start } = folder;
-const libraries = mkdtempSync(join(tmpdir(), "art-e-storm-"));
-const clockLibrary = compileLibrary("jumping-clock", libraries);
+let clockLibrary: string | null;
 
 let redis: RedisServer;
 let proxy: SlowProxy;
@@ -43,6 +40,7 @@ let provider: FakeProvider;
 let workers: Workers;
 
 beforeAll(async () => {
+  clockLibrary = compileLibrary("jumping-clock", path("."));
   copyFileSync(path("art-e.db"), path("mail.db"));
   provider = await startFakeProvider(async ({ turn }) => {
     await delay(30);
@@ -65,7 +63,6 @@ afterAll(async () => {
   proxy?.close();
   await redis?.close();
   await provider?.close();
-  rmSync(libraries, { recursive: true, force: true });
 });
 
 const variables = () => ({
