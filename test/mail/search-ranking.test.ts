@@ -170,12 +170,20 @@ describe("ranked emails", () => {
     expect(words("message")).toEqual(["message"]);
   });
 
-  it("use BM25's score per word, with an average length of 1,600 bytes", () => {
+  it.each([
+    [
+      "BM25's score per word, with an average length of 1,600 bytes, for a question with a date",
+      "2001-07-12T00:00:00Z",
+      1,
+      1,
+    ],
+    ["weaker length normalization and stronger rarity for a search without a date", null, 0.8125, 1.375],
+  ])("use %s", (_, askedAt, lengthExponent, idfExponent) => {
     const long = "gas gas gas ".padEnd(3_200 - "subject".length, "other ");
     const other = openCorpus([mail("long", { subject: "subject", body: long }), mail("none", { body: "nothing" })]);
-    const [hit] = openMailSearch(other, []).explainBestFirst(query("gas")).hits;
-    const idf = Math.log(1 + (2 - 1 + 0.5) / (1 + 0.5));
-    const score = (idf * 3 * 2.2) / (3 + 1.2 * (0.25 + (0.75 * 3_200) / 1_600));
+    const [hit] = openMailSearch(other, []).explainBestFirst(query("gas", { askedAt })).hits;
+    const idf = Math.log(1 + (2 - 1 + 0.5) / (1 + 0.5)) ** idfExponent;
+    const score = (idf * 3 * 2.2) / (3 + 1.2 * (0.25 + 0.75 * (3_200 / 1_600) ** lengthExponent));
     expect(hit?.explanation.words).toEqual([
       { word: "gas", occurrences: 3, idf: expect.closeTo(idf, 10), score: expect.closeTo(score, 10) },
     ]);

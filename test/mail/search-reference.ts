@@ -228,10 +228,13 @@ function score(
   );
 }
 
-/** 0 if the ten best emails contain at most 30% of the query on average, and 1 for at least 70%. */
+/**
+ * 0 if the ten best emails contain at most 30% of the query on average, and 1 for at least 70%. A query without the date
+ * of a question, like all of these, counts as at least 60%.
+ */
 function broadness(best: readonly ReadMail[], terms: readonly Phrase[], weights: readonly number[]): number {
   const parts = best.map((one) => sum(weights.filter((_, i) => frequency(one, terms[i] as Phrase) > 0)) / sum(weights));
-  return Math.min(1, Math.max(0, (sum(parts) / 10 - 0.3) / 0.4));
+  return Math.min(1, (Math.max(0.6, sum(parts) / 10) - 0.3) / 0.4);
 }
 
 function best(a: ReadMail & { readonly score: number }, b: ReadMail & { readonly score: number }): number {

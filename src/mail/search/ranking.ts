@@ -35,6 +35,12 @@ const BROAD: Weighting = { length: 0.75, idf: 1.5 };
 const BREADTH: readonly [specific: number, broad: number] = [0.3, 0.7];
 const BREADTH_DEPTH = 10;
 
+/**
+ * Minimum breadth of a query without the date of a question. A question about one email usually has a date, and a
+ * search without one is more often for a topic.
+ */
+const UNDATED_BREADTH = 0.6;
+
 /** Number of best emails that are scored again for a broad query. */
 const RESCORED = 200;
 
@@ -108,7 +114,10 @@ interface ScoredTerm extends Term, TermPostings {
 export function rankMails(query: RankedQuery, mail: SearchableMail): RankedMails {
   const terms = query.terms.map((term) => scoredTerm(term, query));
   const { emails, withAllTerms } = rankAll(terms, query, mail);
-  const breadth = breadthOf(bestOf(emails, BREADTH_DEPTH), terms);
+  const breadth = Math.max(
+    breadthOf(bestOf(emails, BREADTH_DEPTH), terms),
+    query.askedAt === null ? UNDATED_BREADTH : 0,
+  );
   if (breadth <= BREADTH[0]) return { best: bestOf(emails, query.limit), withAllTerms };
   const first = bestOf(emails, RESCORED, false);
   const best = rescored(first, weightingFor(breadth), terms, query, mail);
