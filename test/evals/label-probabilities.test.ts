@@ -125,6 +125,28 @@ describe("labels as evidence", () => {
     db.close();
   });
 
+  it("count how many notes a direct label has replaced, by kind", () => {
+    const db = openStore(join(folder, "notes.db"), { mustExist: false });
+    const labels = saveTraces(db, 6).map((traceId, i) => ({
+      ...{ ...GIVEN, ...RANDOM, traceId, label: i % 2 ? "good" : "bad" },
+    })) as TraceLabel[];
+    saveLabels(
+      db,
+      labels.map((one) => ({ ...one, annotator: "cy", basis: "coded" })),
+    );
+    saveLabels(
+      db,
+      labels.slice(0, 5).map((one) => ({ ...one, annotator: "ann" })),
+    );
+    expect(labelPairs(db, "overall")).toEqual({ alike: 5, n: 5, again: { good: 2 / 3, bad: 1 } });
+    saveLabels(
+      db,
+      labels.map((one) => ({ ...one, annotator: "ben" })),
+    );
+    expect(labelPairs(db, "overall")).toEqual({ alike: 6, n: 6, again: { good: 1, bad: 1 } });
+    db.close();
+  });
+
   it.each(["judge", "score", "import"] as const)("omit labels from the source %s", (source) => {
     const db = openStore(join(folder, `${source}.db`), { mustExist: false });
     const ids = saveTraces(db, 40);

@@ -278,6 +278,25 @@ describe("errors about a mismatch", () => {
   });
 });
 
+test("errors list at most 20 mistakes and 50 values, each of at most 80 characters", () => {
+  const errorOf = (schema: JsonSchema, value: JsonValue) => {
+    const checked = compileArgumentSchema({ type: "object", ...schema })(value);
+    return checked.ok ? "" : checked.error;
+  };
+  const wrong = errorOf({ properties: objectOf(21, { type: "integer" }) }, objectOf(21, "x"));
+  expect(wrong.split("; ")).toHaveLength(20);
+  const names = Object.keys(objectOf(51, 1));
+  const choice = errorOf({ properties: { v: { enum: names } } }, { v: 0 });
+  expect([choice.includes('"p49"'), choice.includes('"p50"')]).toEqual([true, false]);
+  const unknown = errorOf({ properties: objectOf(51, {}), additionalProperties: false }, { w: 0 });
+  expect([unknown.includes("p49"), unknown.includes("p50")]).toEqual([true, false]);
+  const received = (length: number) => errorOf({ properties: { v: { type: "integer" } } }, { v: "x".repeat(length) });
+  expect([received(78), received(79)]).toEqual([
+    `v must be integer, received "${"x".repeat(78)}"`,
+    `v must be integer, received "${"x".repeat(79)}…`,
+  ]);
+});
+
 test("checks a result without the rules for arguments, and does not change the result", () => {
   const schema = {
     properties: { n: { minimum: 1, default: 5 }, kind: { type: "string", format: "phone" } },
@@ -287,6 +306,10 @@ test("checks a result without the rules for arguments, and does not change the r
   expect(check({ kind: "x" })).toEqual({ ok: true, value: { kind: "x" } });
   expect(check({ n: 0 })).toEqual({ ok: false, error: "n must be >= 1, received 0" });
 });
+
+function objectOf(size: number, value: JsonValue): Record<string, JsonValue> {
+  return Object.fromEntries(Array.from({ length: size }, (_, i) => [`p${i}`, structuredClone(value)]));
+}
 
 const ofText = (schema: JsonSchema) => compileArgumentSchema({ type: "object", properties: { v: schema } });
 
@@ -464,6 +487,20 @@ describe("a schema that is compiled to code", () => {
       $defs: { any: true, none: false },
     });
     expect([any({ v: 1 }).ok, any({ w: 1 }).ok]).toEqual([true, false]);
+  });
+
+  test("has at most 2,000 subschemas, 1,000 schemas for one value, and 1,000 characters in a pattern", () => {
+    const ofSize = (size: number) => () => compileArgumentSchema({ type: "object", properties: objectOf(size, {}) });
+    expect(ofSize(2_000)).toThrow("more than 2000 subschemas");
+    const together = (size: number) => () => withValue({ allOf: Array.from({ length: size }, () => ({})) });
+    expect(together(999)).not.toThrow();
+    expect(together(1_000)).toThrow("more than 1000 schemas");
+    expect(() => ofText({ type: "string", pattern: `[${"a".repeat(998)}]` })).not.toThrow();
+  });
+
+  test("matches a format only with at most 10,000 characters", () => {
+    const check = ofText({ type: "string", format: "uri-reference" });
+    expect([10_000, 10_001].map((length) => check({ v: "a".repeat(length) }).ok)).toEqual([true, false]);
   });
 
   test("has at most 200,000 characters", () => {
