@@ -246,7 +246,9 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
   const isUnused = !asksJudge(options) && !wantsJudge(options.scorers);
   const cheap = isUnused ? null : cheapModel(name.provider, baseUrl, settings.env);
   const judge = judgeSettings(options, null, cheap, settings.env);
-  const { maxTokens, reasoningTokens, temperature = null, reasoningEffort, toolCalls, toolChoice } = agent.settings;
+  const given = givenSettings(options);
+  const requested = { ...agent.settings, ...given };
+  const { maxTokens, reasoningTokens, temperature = null, reasoningEffort, toolCalls, toolChoice } = requested;
   const toolResults = toolResultsFor(agent.settings.toolResults, name.id);
   refuseExtrasWithoutServer(name, options);
   const mailFilter = readImportFilter(db);
@@ -272,7 +274,7 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
     ...settingsOfAnyAgent(options),
     ...presentProperties({ mailFilter }),
     maxTaskCostUsd: null,
-    ...givenSettings(options),
+    ...given,
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
     ...options.perturb,
     scorers: chosenScorers(options.scorers, judge !== null),
