@@ -20,7 +20,7 @@ export function holm(pValues: readonly number[]): number[] {
  */
 export function eBenjaminiHochberg(eValues: readonly number[], rate = 0.05): boolean[] {
   const descending = eValues.toSorted((a, b) => b - a);
-  const rejected = descending.findLastIndex((e, i) => e * (i + 1) >= eValues.length / rate) + 1;
-  const smallest = rejected === 0 ? Number.POSITIVE_INFINITY : (descending[rejected - 1] ?? 0);
-  return eValues.map((e) => rejected > 0 && e >= smallest);
+  const last = descending.findLastIndex((e, i) => e * (i + 1) >= eValues.length / rate);
+  const smallest = descending[last] ?? Number.POSITIVE_INFINITY;
+  return eValues.map((e) => e >= smallest);
 }

@@ -110,6 +110,7 @@ describe("corrections for several comparisons", () => {
     expect(eBenjaminiHochberg([1, 41])).toEqual([false, true]);
     // 60 / 2 = 30 is reached by both of the larger ones, 60 by none.
     expect(eBenjaminiHochberg([31, 2, 35])).toEqual([true, false, true]);
+    expect(eBenjaminiHochberg([Number.POSITIVE_INFINITY, 1])).toEqual([true, false]);
     expect(eBenjaminiHochberg([])).toEqual([]);
   });
 });

@@ -405,6 +405,21 @@ function limitsOf(schema: z.ZodType): string {
   return limits.filter((limit) => !limit.endsWith(" ..")).join(", ");
 }
 
+test("errors about arguments have at most 2,000 characters", async () => {
+  const empty = openEmpty();
+  const required = Array.from({ length: 20 }, (_, i) => `${"x".repeat(150)}${i}`);
+  const properties = Object.fromEntries(required.map((name) => [name, { type: "string" }]));
+  const row = { ...getTool(empty.db, "list_drafts"), builtin: false };
+  const tool = { ...row, id: "odd", parametersSchema: { type: "object", properties, required } };
+  const mailbox = openMailbox(empty.db);
+  const result = await toTool({ tool, config: null }, { mailbox }).call({}, context);
+  const error = result.ok ? "" : result.error;
+  expect(error.slice(0, 30)).toBe("Invalid arguments for odd: xxx");
+  expect(error.slice(-6)).toMatch(/. \.{4}$/);
+  expect(error).toHaveLength("Invalid arguments for odd: ".length + 2_000 + " ....".length);
+  empty.close();
+});
+
 describe("handlers", () => {
   const CALLS = "timeoutMs 1..600000 = 30000, maxBytes 1..100000000 = 1000000, maxResultChars 100..1000000 = 20000";
 
