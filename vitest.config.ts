@@ -47,8 +47,6 @@ const slowFiles = () =>
 export default defineConfig({
   test: {
     globalSetup: "test/global-setup.ts",
-    // Compiled source is stored for the next test run, which saves a sixth of the processor time of a few files.
-    experimental: { fsModuleCache: true },
     // The built binary and real servers are started by many tests at once on few cores.
     // The limits are against what hangs: on a busy machine each start takes seconds.
     testTimeout: 120_000,
