@@ -81,10 +81,11 @@ it("traceDigest gives the question and the answer a quarter, the sources an eigh
     sources: ["z".repeat(900)],
     turns: [{ ...TURN, finishReason: "length" as const }],
   };
-  const lines = traceDigest({ ...trace(changes, { question: "q".repeat(900) }), scores: {} }, 1_200).split("\n");
+  const lines = traceDigest({ ...trace(changes, { question: "q".repeat(900) }), scores: {} }, 1_400).split("\n");
   expect(lines.map((line) => `${line.slice(0, 7)} ${line.length}`)).toEqual([
-    ...["Questio 310", "Call 1: 85", "Call 2: 85", "Call 8: 85", "Call 9: 85", "Answer: 308", "Sources 159"],
-    "Ending: 75",
+    "Questio 360",
+    ...["Call 1: 82", "Call 2: 82", "Call 3: 82", "Call 8: 82", "Call 9: 82"],
+    ...["Answer: 358", "Sources 184", "Ending: 75"],
   ]);
   expect(lines.at(-1)).toMatch(/; the last reply was truncated$/);
 });
