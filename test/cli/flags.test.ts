@@ -294,6 +294,16 @@ function listFlags({ flags }: Command): ListFlag[] {
   );
 }
 
+it("every flag says what it expects in place of text that is not a number", async () => {
+  const unexplained = (await allCommands()).flatMap(({ usage, command }) =>
+    Object.entries(command.flags).flatMap(([name, { type, schema }]) => {
+      const error = type === "number" ? schema?.safeParse(Number.NaN).error : undefined;
+      return error === undefined || /^expected /.test(error.issues[0]?.message ?? "") ? [] : [`${usage} --${name}`];
+    }),
+  );
+  expect(unexplained).toEqual([]);
+});
+
 describe("list flags", () => {
   it("add up in every command when repeated", async () => {
     const all = (await allCommands()).flatMap(({ usage, command }) =>

@@ -103,7 +103,7 @@ const addEvalSchema = z.object({
     description:
       "Name of a template or of the new eval; or files or folders (JSON from evals export, Python, TypeScript)",
   }),
-  atMost: z.number().optional().meta({ description: "Threshold for a template without its own" }),
+  atMost: z.number("expected a number").optional().meta({ description: "Threshold for a template without its own" }),
   contains: z.array(text).default([]).meta({ placeholder: "TEXT", description: "The answer contains this text" }),
   lacks: z.array(text).default([]).meta({ placeholder: "TEXT", description: "The answer does not contain this text" }),
   matches: z
