@@ -327,7 +327,7 @@ async function requestTools(server: StoredServer, external: ExternalResources, s
     const redacted = redact(why, secretsOf(server, external));
     // The cause's stack starts with its message, so keep it only if nothing was redacted.
     const cause = redacted === why ? { cause: error } : undefined;
-    throw new UserError("mcp_failed", `${redacted}.`, "Try the program or the URL without art-e.", 1, cause);
+    throw new UserError("mcp_failed", redacted, "Try the program or the URL without art-e.", 1, cause);
   }
 }
 
@@ -368,7 +368,7 @@ export async function describeModule(
 ): Promise<{ name?: unknown; description?: unknown; parameters?: unknown }> {
   const environment = cleanEnvironment(env, external.env);
   const refuse = (why: string, hint: string, cause?: unknown) =>
-    new UserError("module_unusable", `${path}: ${why}.`, hint, 2, { cause });
+    new UserError("module_unusable", `${path}: ${why}`, hint, 2, { cause });
   const file = statOf(path);
   if (!file?.isFile()) {
     const why = file === undefined ? "no such file" : "is not a file";

@@ -53,6 +53,8 @@ export class ModuleFailed extends Error {
   }
 }
 
+const STOPPED = "The module was stopped. Call again if you still need it.";
+
 /** A module on its own thread. */
 class LoadedModule {
   private readonly worker: Worker;
@@ -89,7 +91,9 @@ class LoadedModule {
         this.waiting.clear();
       };
       this.worker.on("error", (error) => end(new ModuleFailed(`The module crashed: ${error.message}`)));
-      this.worker.on("exit", () => end(new ModuleFailed("The module was stopped. Call again if you still need it.")));
+      this.worker.on("exit", (code) =>
+        end(new ModuleFailed(this.isGone ? STOPPED : `The module exited with code ${code}.`)),
+      );
     });
     this.ready.catch(() => undefined);
   }
@@ -106,7 +110,7 @@ class LoadedModule {
     await this.ready;
     const id = ++this.calls;
     return new Promise((resolve, reject) => {
-      if (this.isGone) return reject(new ModuleFailed("The module was stopped. Call again if you still need it."));
+      if (this.isGone) return reject(new ModuleFailed(STOPPED));
       this.waiting.set(id, { resolve, reject });
       this.worker.postMessage({ id, args, context });
     });

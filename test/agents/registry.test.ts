@@ -428,9 +428,9 @@ describe("importing tools", () => {
   it.each([
     ["broken.ts", "export const call = (", "Cannot load the module", /^Fix the module/],
     ["throws.ts", "throw new Error('at once');", "at once", /^Fix the module/],
-    ["missing-import.ts", "import './absent.js'; export const call = () => 1;", "'./absent.js'.", /^Fix the module/],
+    ["missing-import.ts", "import './absent.js'; export const call = () => 1;", "'./absent.js'", /^Fix the module/],
     ["nothing.ts", "export const x = 1;", "exports no function call", /^Export call\(args, context\)/],
-    ["exits.ts", "process.exit(0);", "was stopped", /^Fix the module/],
+    ["exits.ts", "process.exit(4);", "exits.ts: The module exited with code 4.", /^Fix the module/],
   ])("rejects the module %s with a hint that fits the cause", async (name, source, word, hint) => {
     writeFileSync(join(at.folder, name), source);
     await expect(describeModule(join(at.folder, name), [], outside, never)).rejects.toMatchObject({
@@ -441,8 +441,8 @@ describe("importing tools", () => {
   });
 
   it.each([
-    ["a missing file", "absent.ts", "absent.ts: no such file."],
-    ["a folder", ".", ": is not a file."],
+    ["a missing file", "absent.ts", "absent.ts: no such file"],
+    ["a folder", ".", ": is not a file"],
   ])("rejects %s without mentioning exports", async (_kind, name, words) => {
     await expect(describeModule(join(at.folder, name), [], outside, never)).rejects.toMatchObject({
       code: "module_unusable",
