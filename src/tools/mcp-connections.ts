@@ -22,6 +22,7 @@ import {
   messagesIn,
   onlyMessages,
   withErrorAsAnswer,
+  withErrorIgnored,
   withRepairedMessages,
 } from "./mcp-connections/received-messages.js";
 
@@ -355,8 +356,10 @@ async function limitedFetch(url: string | URL, init?: RequestInit): Promise<Resp
   );
   const { status, statusText, headers } = response;
   const limited = new Response(counted, { status, statusText, headers });
-  const isCall = typeof init?.body === "string" && init.body.includes('"method":"tools/call"');
-  return withRepairedMessages(isCall ? await withErrorAsAnswer(limited) : limited);
+  const sent = typeof init?.body === "string" ? init.body : "";
+  if (sent.includes('"method":"tools/call"')) return withRepairedMessages(await withErrorAsAnswer(limited));
+  if (sent.includes('"method":"notifications/')) return withErrorIgnored(limited);
+  return withRepairedMessages(limited);
 }
 
 const MAX_MESSAGE_BYTES = 20_000_000;

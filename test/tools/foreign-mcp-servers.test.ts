@@ -243,6 +243,15 @@ describe("a connection to an MCP server", () => {
     expect(sessions).toBe(2);
   });
 
+  it.each([400, 404, 405, 500])("uses a server that answers notifications with HTTP status %d", async (status) => {
+    respond = ({ method }) => {
+      if (method?.startsWith("notifications/")) return { status, body: { error: "unknown method" } };
+      return method === "tools/list" ? { result: { tools: [tool({})] } } : null;
+    };
+    const { tools } = await listServerTools(await mcp.to(at(), signal), signal, 20_000);
+    expect(tools.map(({ name }) => name)).toEqual(["look"]);
+  });
+
   it("uses the older HTTP+SSE transport if the server supports nothing else", async () => {
     respond = ({ method }) => (method === "tools/list" ? { result: { tools: [tool({})] } } : null);
     const { tools } = await listServerTools(await mcp.to(at("/sse"), signal), signal, 20_000);

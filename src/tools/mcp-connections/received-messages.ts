@@ -74,14 +74,23 @@ function withoutNulls(value: JsonValue): JsonValue {
   return Object.fromEntries(entries.map(([key, inner]) => [key, withoutNulls(inner)]));
 }
 
+/** A server that requires a token says so with these statuses, whatever the body. */
+const REQUIRES_TOKEN: ReadonlySet<number> = new Set([401, 403]);
+
+/** Returns a success for a notification. It has no answer, and some servers reject those that they do not handle. */
+export async function withErrorIgnored(response: Response): Promise<Response> {
+  if (response.ok || REQUIRES_TOKEN.has(response.status)) return response;
+  await response.body?.cancel();
+  return new Response(null, { status: 202 });
+}
+
 /**
  * Returns the answer to a call with the status 200, if the body of an HTTP error is the error of that call. The server
  * has then handled the call, so the status is not a reason to send it again.
  */
 export async function withErrorAsAnswer(response: Response): Promise<Response> {
   const { status, statusText, headers } = response;
-  // A server that requires a token says so with these statuses, whatever the body.
-  if (response.ok || status === 401 || status === 403) return response;
+  if (response.ok || REQUIRES_TOKEN.has(status)) return response;
   const text = await response.text();
   const [answer] = onlyMessages(text).filter((message) => "error" in message && "id" in message);
   return answer === undefined ? new Response(text, { status, statusText, headers }) : Response.json(answer);
