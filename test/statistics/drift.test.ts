@@ -78,6 +78,14 @@ describe("a moved pass rate", () => {
     expect(driftAfter({ successes: 100, n: 200 }).changed).toBe("judge");
   });
 
+  it("spends a quarter of a percent of the error on rejudged traces in the first watch, and a third of that in the next", () => {
+    const compared = watch(same(30), { successes: 50, n: 100 }, { successes: 178, n: 200 });
+    const limitAfter = (...watches: readonly WatchCounts[]) =>
+      attributeDrift({ repeats, reference: REFERENCE }, watches).agent?.evidence.limit;
+    expect(limitAfter(compared)).toBeCloseTo(0.0025, 12);
+    expect(limitAfter(watch(same(30)), compared)).toBeCloseTo(0.0025 / 3, 12);
+  });
+
   it("names both if the anchors differ and fresh traces differ from the reference judged again", () => {
     expect(driftAfter({ successes: 140, n: 200 }, 30, differing(6)).changed).toBe("both");
     expect(driftAfter({ successes: 140, n: 200 }, 70, differing(6)).changed).toBe("judge");
