@@ -87,14 +87,14 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   return newRunPlan(db, { suite, set, tasks, settings: withActionTools(settings, questions), model }, request);
 }
 
-/** Records the tools that an external agent is offered for tasks that ask for actions. */
+/** Records which tools an external agent is offered if a question requires actions. */
 function withActionTools(settings: ExecutedRunSettings, questions: readonly Question[]): ExecutedRunSettings {
   if (settings.kind !== "external" || settings.tools.length === 0) return settings;
   const actions = questions.some(({ goal }) => goal !== undefined);
   return { ...settings, tools: offeredToolIds({ mailbox: true, machine: false, actions }) };
 }
 
-/** Refuses the oracle for questions, whose gold answers it does not know. */
+/** Rejects the oracle if a question requires an answer. It can only carry out gold actions and select gold emails. */
 function refuseOracle(model: string, questions: readonly Question[]): void {
   const unknown = questions.find((question) => askedFor(question) === "answer");
   if (model !== ORACLE_MODEL || unknown === undefined) return;

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import ts from "typescript";
 import { expect, it } from "vitest";
-import { flagsWhere } from "../../src/runs/run-flags.js";
 
 /** The declarations that the build writes for users of the package. */
 const ENTRIES = {
@@ -9,9 +8,6 @@ const ENTRIES = {
   "art-e/evals": "dist/library/evals.d.ts",
   "art-e/vitest": "dist/library/vitest.d.ts",
 };
-
-/** The options that are flags of `art-e run`. The snapshot has their types, but not their names. */
-const FLAG_OPTIONS: Readonly<Record<string, "new" | "session">> = { RunOptions: "new", SessionOptions: "session" };
 
 const FORMAT = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.UseAliasDefinedOutsideCurrentScope;
 
@@ -35,19 +31,11 @@ function publicApi(program: ts.Program, file: string): string[] {
       const bases = all.filter((base) => exported.some((other) => other.name === base.symbol.name));
       const inherited = new Set(bases.flatMap((base) => base.getProperties().map((member) => member.name)));
       const own = type.getProperties().filter((member) => !inherited.has(member.name));
-      const textOf = (member: ts.Symbol) => checker.typeToString(checker.getTypeOfSymbol(member), undefined, FORMAT);
-      const flags = own.filter((member) => interfaceOf(member) in FLAG_OPTIONS);
-      for (const kind of new Set(flags.map((member) => FLAG_OPTIONS[interfaceOf(member)]))) {
-        const names = flags.filter((member) => FLAG_OPTIONS[interfaceOf(member)] === kind).map((member) => member.name);
-        expect(names).toEqual(flagsWhere(({ inLibrary }) => inLibrary === kind));
-      }
-      const members = own.flatMap((member) => {
-        if (flags.includes(member)) return [];
+      const members = own.map((member) => {
         const optional = member.flags & ts.SymbolFlags.Optional ? "?" : "";
-        const text = textOf(member);
+        const text = checker.typeToString(checker.getTypeOfSymbol(member), undefined, FORMAT);
         return `${member.name}${optional}: ${text.length > 160 ? "{...}" : text}`;
       });
-      members.push(...[...new Set(flags.map(textOf))].sort().map((text) => `(flags)?: ${text}`));
       const [call] = type.getCallSignatures();
       const signature = call === undefined ? "" : `: ${checker.signatureToString(call, undefined, FORMAT)}`;
       return [
@@ -55,12 +43,6 @@ function publicApi(program: ts.Program, file: string): string[] {
         ...wrapped(members),
       ];
     });
-}
-
-/** Returns the name of the interface that declares the member. */
-function interfaceOf(member: ts.Symbol): string {
-  const parent = member.declarations?.[0]?.parent;
-  return parent !== undefined && ts.isInterfaceDeclaration(parent) ? parent.name.text : "";
 }
 
 /** Joins members into lines of at most 120 characters. */

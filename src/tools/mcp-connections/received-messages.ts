@@ -77,7 +77,7 @@ function withoutNulls(value: JsonValue): JsonValue {
 /** A server that requires a token says so with these statuses, whatever the body. */
 const REQUIRES_TOKEN: ReadonlySet<number> = new Set([401, 403]);
 
-/** Returns a success for a notification. It has no answer, and some servers reject those that they do not handle. */
+/** Returns success, even if the server rejected the notification. Some reject notifications that they do not handle. */
 export async function withErrorIgnored(response: Response): Promise<Response> {
   if (response.ok || REQUIRES_TOKEN.has(response.status)) return response;
   await response.body?.cancel();

@@ -73,7 +73,7 @@ async function openShard(
       throw new BrokenSource(
         where,
         `(${size} bytes) is not a complete Parquet file: ${messageOf(cause)}`,
-        "Download the file again. A truncated Parquet file has no footer.",
+        "Download the file again. The footer is missing if the file was truncated.",
         cause,
       );
     });
