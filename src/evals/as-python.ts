@@ -18,9 +18,9 @@ import {
 } from "./definition.js";
 import { assertionText, mostFailing, reachedBefore } from "./run-evals/run-rules.js";
 
-/** A top-level statement of a Python module, with the names it defines. */
+/** A top-level statement of a Python module, with the name that it defines. */
 interface Block {
-  readonly names: readonly string[];
+  readonly name: string;
   readonly text: string;
 }
 
@@ -328,7 +328,7 @@ function prunePython(source: string, wanted: readonly string[]): string {
   const neededBlocks = new Set<Block>();
   const need = (names: readonly string[]) => {
     for (const block of blocks) {
-      if (neededBlocks.has(block) || !block.names.some((name) => names.includes(name))) continue;
+      if (neededBlocks.has(block) || !names.includes(block.name)) continue;
       neededBlocks.add(block);
       need(block.text.match(/\w+/g) ?? []);
     }
@@ -358,7 +358,7 @@ function blocksOf(source: string): Block[] {
   return blocks.map((lines) => {
     const text = lines.join("\n").trimEnd();
     const [, defined, imported, assigned] = /^(?:def (\w+)|(?:from \S+ )?import (\w+)|(\w+) =)/.exec(text) ?? [];
-    return { text, names: [defined ?? imported ?? assigned ?? ""] };
+    return { text, name: defined ?? imported ?? assigned ?? "" };
   });
 }
 

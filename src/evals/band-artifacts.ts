@@ -103,7 +103,7 @@ export function makeBandArtifacts(options: BandOptions, settings: AppSettings): 
     limitPageCache(db);
     const run = getRun(db, options.run);
     const { read, scorer } = readBands(db, run, options);
-    if (read.counts.high + read.counts.medium + read.counts.low === 0) throw unsorted(run, options);
+    if (BANDS.every((band) => read.counts[band] === 0)) throw unsorted(run, options);
     const { counts, labeled, cases, positive, opportunities, withoutCase } = read;
     const targeted = targetedRules(read.rules).map(({ name }) => name);
     const now = new Date().toISOString();
@@ -235,21 +235,20 @@ function labelsByTrace(db: Db, criterion: string): Map<string, EffectiveLabel> {
   return new Map(effectiveLabels(db, criterion).map((label) => [label.traceId, label]));
 }
 
-const BAND_OF_LABEL: Readonly<Record<EvalLabel, Band | null>> = {
+const BAND_OF_LABEL: Readonly<Record<EvalLabel, Sorted["band"]>> = {
   good: "high",
   neutral: "medium",
   bad: "low",
-  skip: null,
+  // The person was unsure, so the score must not decide instead.
+  skip: "unscored",
 };
 
 /** A label decides before the score, because a person or a judge saw more than word overlap. */
 function sorted(trace: Trace, label: EffectiveLabel | undefined, scorer: string | null): Sorted {
-  const ofLabel = label === undefined ? null : BAND_OF_LABEL[label.label];
-  // The person was unsure, so the score must not decide instead.
-  if (label?.label === "skip") return { band: "unscored", basis: "labeled skip", isLabel: false };
-  if (label !== undefined && ofLabel !== null) {
+  if (label !== undefined) {
     const note = label.note === null ? "" : `: ${label.note}`;
-    return { band: ofLabel, basis: `labeled ${label.label} (${label.source})${note}`, isLabel: true };
+    const basis = `labeled ${label.label} (${label.source})${note}`;
+    return { band: BAND_OF_LABEL[label.label], basis, isLabel: true };
   }
   const score = scorer === null ? null : (trace.scores[scorer]?.value ?? null);
   const basis = score === null ? "" : `${scorer} ${Number(score.toFixed(3))}`;

@@ -241,14 +241,9 @@ function fitCut(
   for (const quantile of goods.length === 0 ? [] : QUANTILES) {
     const nearestRank = goods[Math.max(0, Math.ceil(goods.length * quantile) - 1)] ?? 0;
     const cut = roundUp(values[nearestRank] ?? 0);
-    let [goodAbove, badAbove] = [0, 0];
-    for (let k = sorted.length - 1; k >= 0; k--) {
-      const trace = sorted[k] ?? 0;
-      if ((values[trace] ?? 0) <= cut) break;
-      if (bad[trace] === true) badAbove++;
-      else goodAbove++;
-    }
-    const gain = badAbove / Math.max(1, bads) - goodAbove / goods.length;
+    const above = sorted.slice(sorted.findLastIndex((trace) => (values[trace] ?? 0) <= cut) + 1);
+    const badAbove = above.filter((trace) => bad[trace]).length;
+    const gain = badAbove / Math.max(1, bads) - (above.length - badAbove) / goods.length;
     if (best === null || gain > best.gain) best = { cut, gain };
   }
   return best?.cut ?? null;
@@ -277,9 +272,10 @@ export function alignmentOf(bad: readonly boolean[], fails: readonly boolean[], 
       ? 0
       : (2 * trueNegativeRate * (1 - falseFailureRate)) / (trueNegativeRate + 1 - falseFailureRate);
   const [n, m] = [bads.effective, goods.effective];
-  const pooled = (trueNegativeRate * n + falseFailureRate * m) / Math.max(1, n + m);
-  const variance = n === 0 || m === 0 ? 0 : pooled * (1 - pooled) * (1 / n + 1 / m);
-  const z = variance <= 0 ? 0 : (trueNegativeRate - falseFailureRate) / Math.sqrt(variance);
+  const pooled = (trueNegativeRate * n + falseFailureRate * m) / (n + m);
+  // Infinite, or not a number, if there are no traces with one of the labels.
+  const variance = pooled * (1 - pooled) * (1 / n + 1 / m);
+  const z = variance > 0 ? (trueNegativeRate - falseFailureRate) / Math.sqrt(variance) : 0;
   return { trueNegativeRate, falseFailureRate, alignment, failed, z };
 }
 

@@ -2,6 +2,7 @@
 // were read.
 import { createHash } from "node:crypto";
 import type { AppContext } from "../platform/app-context.js";
+import { chunk } from "../platform/batches.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { compact, presentProperties } from "../platform/optional-values.js";
@@ -215,14 +216,10 @@ const ALONE = 5;
 const BATCH = 7;
 
 /** Returns the traces in reverse order in small batches, some of them alone. */
-function otherBatches(page: readonly LabeledTrace[]): LabeledTrace[][] {
+function* otherBatches(page: readonly LabeledTrace[]): Generator<readonly LabeledTrace[]> {
   const reversed = page.toReversed();
-  const alone = reversed.slice(0, ALONE).map((one) => [one]);
-  const rest = reversed.slice(ALONE);
-  return [
-    ...alone,
-    ...Array.from({ length: Math.ceil(rest.length / BATCH) }, (_, i) => rest.slice(i * BATCH, (i + 1) * BATCH)),
-  ];
+  yield* chunk(reversed.slice(0, ALONE), 1);
+  yield* chunk(reversed.slice(ALONE), BATCH);
 }
 
 /**

@@ -60,7 +60,7 @@ export interface HalfRequest extends Pick<AppContext, "settings"> {
   readonly half: Half;
   readonly isFresh?: boolean;
   /** Divides a page of traces into batches that are handed to the eval together. */
-  readonly batchesOf?: (page: LabeledTrace[]) => LabeledTrace[][];
+  readonly batchesOf?: (page: LabeledTrace[]) => Iterable<readonly LabeledTrace[]>;
   /** What the eval sees instead of a trace. */
   readonly shown?: (trace: EvaluatedTrace) => EvaluatedTrace;
   /** Another form of the prompt. */
@@ -99,7 +99,7 @@ export async function runOnHalf(
   return { ...halfRun(db, criterion, judged, others), contradictions };
 }
 
-function* batched<T>(pages: Iterable<T[]>, batchesOf: (page: T[]) => T[][]): Generator<T[]> {
+function* batched<T>(pages: Iterable<T[]>, batchesOf: (page: T[]) => Iterable<readonly T[]>): Generator<readonly T[]> {
   for (const page of pages) yield* batchesOf(page);
 }
 
