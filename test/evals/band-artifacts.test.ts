@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type BandArtifacts, makeBandArtifacts } from "../../src/evals/band-artifacts.js";
+import { saveLabels } from "../../src/evals/labels.js";
 import type { AppSettings } from "../../src/platform/app-context.js";
 import type { Question } from "../../src/tasks/question.js";
 import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
 import type { QuestionTrace } from "../../src/traces/trace.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { called } from "../scoring/trace.js";
-import { finished, saveRun } from "../traces/saved-runs.js";
+import { finished, saveRun, saveTask } from "../traces/saved-runs.js";
 
 const [search, open] = [called("email_search", {}), called("email_get", {})];
 
@@ -14,7 +15,7 @@ const [search, open] = [called("email_search", {}), called("email_get", {})];
 const TASKS: readonly (readonly [number | null, Partial<QuestionTrace>, Partial<Question>?])[] = [
   [
     0.9,
-    { sources: ["<gold@x>"], answer: "The dues are $40, said Ann.", toolCalls: [search, search, open] },
+    { sources: ["<gold@x>"], answer: "The dues are $40, said Ann.", toolCalls: [open, search, search] },
     { answer: "Dues of $40, says Bob" },
   ],
   [0.85, { answer: "Nothing", toolCalls: [search] }],
@@ -29,6 +30,12 @@ const TASKS: readonly (readonly [number | null, Partial<QuestionTrace>, Partial<
 describe("makeBandArtifacts", () => {
   let empty: TestDb;
   let made: BandArtifacts;
+  const make = (by: string | null, criterion = "overall", run = "run_a") =>
+    makeBandArtifacts({ run, by, criterion }, { db: empty.db.name } as AppSettings);
+  const label = (trace: string, given: "good" | "bad" | "neutral" | "skip", note: string | null = null) => ({
+    ...{ traceId: `trace_run_${trace}`, label: given, note, criterion: "price", source: "person" as const },
+    ...{ drawn: "all" as const, drawnFrom: null, probability: null, annotator: null, isRepeat: false, createdAt: "" },
+  });
   beforeAll(async () => {
     empty = openEmpty();
     saveRun(empty.db, "run_a");
@@ -36,12 +43,10 @@ describe("makeBandArtifacts", () => {
     for (const [i, [score, changes, task]] of TASKS.entries()) {
       const { trace, result } = finished("run_a", i + 1, score);
       const changed = { ...trace, ...changes, task: { ...trace.task, ...task } };
-      write(
-        toResultRow(changed, { ...result, scores: { semanticScore: score }, sources: changed.sources }, "finished"),
-      );
+      const scores = { semanticScore: score, goldRank: 1 };
+      write(toResultRow(changed, { ...result, scores, sources: changed.sources }, "finished"));
     }
-    const settings = { db: empty.db.name } as AppSettings;
-    made = await makeBandArtifacts({ run: "run_a", by: "semanticScore", criterion: "overall" }, settings);
+    made = await make("semanticScore");
   });
   afterAll(() => empty.close());
 
@@ -106,5 +111,64 @@ describe("makeBandArtifacts", () => {
     expect(made.high.positive.map(({ trace }) => trace)).toEqual(["trace_run_a_1"]);
     const names = made.evals.map(({ stored: { definition } }) => definition.name);
     expect(names).toEqual(["regression_cases", "edge_cases", "bug_reproductions"]);
+  });
+
+  it("lets labels decide the band before the score, and makes only one case per task and band", async () => {
+    const again = finished("run_a", 3, 0.55, "trace_again");
+    openRowWriter(empty.db)(
+      toResultRow({ ...again.trace, epoch: 2, answer: "$4" }, { ...again.result, epoch: 2 }, "finished"),
+    );
+    saveLabels(empty.db, [
+      ...[label("a_1", "bad", "wrong name"), label("a_2", "bad"), label("a_5", "skip")],
+      ...[label("a_6", "good"), label("a_8", "neutral")],
+    ]);
+    const { counts, labeled, high, medium, low, withoutCase, evals } = await make(null, "price");
+    expect([labeled, low.unexplained, counts]).toEqual([4, 1, { high: 1, medium: 4, low: 3, unscored: 1 }]);
+    expect(medium.opportunities.map(({ task, basis }) => [task, basis])).toEqual([
+      ...[
+        [3, "semanticScore 0.6"],
+        [3, "semanticScore 0.55"],
+        [4, "semanticScore 0.7"],
+      ],
+      [8, "labeled neutral (person)"],
+    ]);
+    const cases = [...high.regression, ...medium.edge, ...low.bugs];
+    expect(cases.map(({ task, from }) => [task, from?.basis])).toEqual([
+      [3, "semanticScore 0.6"],
+      [1, "labeled bad (person): wrong name"],
+      [2, "labeled bad (person)"],
+    ]);
+    expect(withoutCase).toEqual({
+      "nothing in common with the gold answer": 1,
+      "the answer contains all key terms": 2,
+      "the task already has a case": 1,
+      "no gold answer": 1,
+    });
+    const targeted = [
+      "numbers_from_mail",
+      "numbers_from_tools",
+      "sources_exist",
+      "sources_were_read",
+      "no_repeated_call",
+    ];
+    expect(low.targeted).toEqual(targeted);
+    expect(evals.map(({ stored: { definition } }) => [definition.name, definition.reference])).toEqual([
+      ...[["edge_cases", true], ["bug_reproductions", true], ...targeted.map((name) => [name, false])],
+    ]);
+  });
+
+  it("rejects a run whose traces have neither labels nor scores", async () => {
+    saveRun(empty.db, "run_b");
+    saveTask(empty.db, "run_b", 1, null);
+    await expect(make(null, "price", "run_b")).rejects.toThrow("none of its traces has a label or a headline score");
+    saveLabels(empty.db, [label("b_1", "bad")]);
+    const { scorer, counts } = await make(null, "price", "run_b");
+    expect([scorer, counts]).toEqual([null, { high: 0, medium: 0, low: 1, unscored: 0 }]);
+  });
+
+  it("rejects scores for which lower is better", async () => {
+    await expect(make("goldRank")).rejects.toThrow(
+      "--by: expected a score for which higher is better, but for goldRank",
+    );
   });
 });

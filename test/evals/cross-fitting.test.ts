@@ -10,9 +10,11 @@ import { latestTest, saveDraft } from "../../src/evals/store.js";
 import { evalSuggester } from "../../src/evals/suggest.js";
 import { TEMPLATES, templateEval } from "../../src/evals/templates.js";
 import { testEval, testEvals } from "../../src/evals/test-eval.js";
+import { watchEvals } from "../../src/evals/watch-evals.js";
 import type { AppSettings } from "../../src/platform/app-context.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import { trace } from "../scoring/trace.js";
+import { saveRun } from "../traces/saved-runs.js";
 
 const folder = mkdtempSync(join(tmpdir(), "art-e-cross-fitting-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -94,6 +96,11 @@ it("tests a template on all labels, and another eval with the same rule on the h
     expect(given.test).not.toHaveProperty("crossFitted");
     expect([given.test.agreement.bad, given.test.agreement.good < 39]).toEqual([7, true]);
   }
+  saveRun(db, "run_1");
+  db.exec("DELETE FROM eval_labels");
+  await expect(watchEvals({ names: ["by_hand@1"], run: "run_1" }, contextOf(settings))).rejects.toThrow(
+    "Cannot watch by_hand@1: it failed on all anchors: no anchor is left.",
+  );
   db.close();
 });
 

@@ -119,6 +119,20 @@ describe("evalFiles as Python", needs("sandbox", hasPython), () => {
     expect(new Set(own.flat())).toEqual(new Set([0, 1]));
   });
 
+  it("contains only the functions, constants and imports it needs, separated like in other Python code", () => {
+    const eval_ = { name: "json", kind: "assertions", answer: { all: [{ json: ["total"] }] } };
+    const definition = evalDefinitionSchema.parse({ ...common, ...eval_ });
+    const code = evalFiles([{ definition, validation: null }], "python").get("json.py") ?? "";
+    const [, outline = ""] = code.replace(/\n {4}.*/g, "").split('"""\n');
+    expect(outline.replace(/".*/, "...")).toBe(
+      [
+        ...["import json", "import re", "", "SPACES = ...", "", "", "def regex(source, flags=0):", "", ""],
+        ...["def strip(text):", "", "", "def is_json(text, keys):", "", ""],
+        ...["def eval_function(task, task_metadata, trace, ctx):", "", "", 'if __name__ == "__main__":', "\n"],
+      ].join("\n"),
+    );
+  });
+
   it("reports that a rule needs the features of exported traces", () => {
     const rule = { name: "brief", kind: "rules", pass: { all: [{ feature: "answer_words", at_most: 14 }] } };
     const definition = evalDefinitionSchema.parse({ ...common, ...rule });

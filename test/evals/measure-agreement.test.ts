@@ -1,9 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Agreement, EvalDefinition } from "../../src/evals/definition.js";
 import { independentCounts, labelErrors, ratesDespiteErrors } from "../../src/evals/label-error-correction.js";
 import { measureAgreement, type TestedTrace } from "../../src/evals/test-eval/agreement.js";
-import { rejectionsOf } from "../../src/evals/test-eval/thresholds.js";
+import { rejectionsOf, requireLabels } from "../../src/evals/test-eval/thresholds.js";
+import { presentProperties } from "../../src/platform/optional-values.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
+import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 
 /** 34 of 40 good traces pass, and 5 of 25 bad traces. */
 const COUNTS = [
@@ -174,8 +176,10 @@ describe("rejectionsOf", () => {
 
   it("requires rates of at least 0.8, and lower bounds of at least 0.7, for usable", () => {
     expect(rejectionsOf("usable", measured(sure))).toEqual([]);
-    // 20 of 25 bad traces fail: the true rate could be below 0.7.
-    expect(rejectionsOf("usable", good)).toEqual([bound("true negative rate might be as low as 0.6")]);
+    // 20 of 25 bad traces fail: scipy.stats.beta.ppf(0.1, 20.5, 5.5) is 0.683.
+    expect(rejectionsOf("usable", good)).toEqual([
+      "the true negative rate might be as low as 0.68 (minimum 0.7, test 1): label more traces to find out",
+    ]);
     const weak = measureAgreement(
       traces([
         { bad: false, score: 1, n: 20 },
@@ -187,7 +191,8 @@ describe("rejectionsOf", () => {
     expect(rejectionsOf("usable", measured(weak))).toEqual([
       "true positive rate is 0.667 (minimum 0.8)",
       "true negative rate is 0.500 (minimum 0.8)",
-      bound("true positive rate might be as low as 0.5"),
+      // scipy.stats.beta.ppf(0.1, 20.5, 10.5) is 0.551, and that of 5.5 and 5.5 is 0.310.
+      expect.stringMatching(/^the true positive .* as low as 0\.55, and the true negative .* as low as 0\.3\d \(/),
     ]);
   });
 
@@ -274,6 +279,26 @@ describe("rejectionsOf", () => {
     expect(rejectionsOf("usable", measured(silent, "rules"))).toEqual([]);
   });
 
+  const JUDGES_FEW = "it judges only 78% of the good traces and 76% of the bad traces (minimum 80%)";
+  const FEW = ["there are only 29 good traces (minimum 30)", "there are only 29 bad traces (minimum 30)"];
+  // The good traces that pass, are not judged, and fail to run, and the bad ones that fail, pass, and are not judged.
+  it.each<[string, "usable" | "gate", EvalDefinition["kind"], number[], string[]]>([
+    ["5% errors", "usable", "rules", [57, 0, 5, 38, 0, 0], []],
+    ["more errors", "usable", "rules", [57, 0, 6, 36, 0, 2], ["it failed on 6 of 101 traces (maximum 5%)"]],
+    ["a verdict on 80% of the traces", "usable", "python", [40, 10, 0, 40, 0, 10], []],
+    ["a verdict on fewer traces", "usable", "python", [39, 11, 0, 38, 0, 12], [JUDGES_FEW]],
+    ["a verdict on 90% of the traces for gate", "gate", "rubric", [45, 5, 0, 45, 0, 5], []],
+    ["30 traces of each kind for gate", "gate", "rules", [30, 0, 0, 30, 0, 0], []],
+    ["29 traces of each kind for gate", "gate", "rules", [29, 0, 0, 29, 0, 0], FEW],
+    ["a rate of exactly 0.8", "usable", "rules", [80, 0, 0, 80, 20, 0], []],
+  ])("accepts or rejects an eval with %s", (_, thresholds, kind, counts, rejections) => {
+    const [passed = 0, silent = 0, errors = 0, failed = 0, missed = 0, silentBad = 0] = counts;
+    const goods = [1, null].map((score, i) => ({ bad: false, score, n: [passed, silent][i] ?? 0 }));
+    const bads = [0, 1, null].map((score, i) => ({ bad: true, score, n: [failed, missed, silentBad][i] ?? 0 }));
+    const tested = traces([...goods, { bad: false, score: null, n: errors, error: "it raised" }, ...bads]);
+    expect(rejectionsOf(thresholds, measured(measureAgreement(tested), kind))).toEqual(rejections);
+  });
+
   it("applies the thresholds to the rates free of label errors", () => {
     // 15% bad traces and 10% wrong labels: 22% are labeled bad, and 61% of those are bad.
     const perfect = measureAgreement(
@@ -329,4 +354,49 @@ describe("rejectionsOf", () => {
       "there are only 25 bad traces (minimum 30)",
     ]);
   });
+});
+
+describe("requireLabels", () => {
+  let empty: TestDb;
+  beforeAll(() => {
+    empty = openEmpty();
+  });
+  afterAll(() => empty.close());
+  const requirement = (half: "training" | "held-out" | null, good: number, bad: number, others?: number) => () =>
+    requireLabels(empty.db, { half, good, bad, ...presentProperties({ others }), criterion: "price" });
+
+  it("accepts 4 labels of a kind for choosing evals, and 7 for testing them", () => {
+    for (const accepted of [requirement("training", 4, 4), requirement("held-out", 7, 7), requirement(null, 7, 7)])
+      expect(accepted).not.toThrow();
+  });
+
+  const KEPT = " Of the first 11 bad traces, 4 are for making evals and 7 for testing them.";
+  const OTHERS = " The other 1 labels there are not by people, so they cannot validate an eval.";
+  const MODE = " Select a mode: --mode NAME (art-e evals modes).";
+  it.each([
+    ["choose", "3 good and 4 bad", " are available (minimum 4 of each).", requirement("training", 3, 4), KEPT],
+    [
+      "test",
+      "7 good and 6 bad",
+      ` are available (minimum 7 of each).${OTHERS}`,
+      requirement("held-out", 7, 6, 1),
+      KEPT,
+    ],
+    [
+      "test",
+      "0 good and 0 bad",
+      ` are available (minimum 7 of each).${OTHERS}`,
+      requirement("held-out", 0, 0, 1),
+      KEPT,
+    ],
+    ["choose and test", "1 good and 0 bad", " (minimum 7 of each).", requirement(null, 1, 0), ""],
+    ["choose and test", "0 good and 0 bad", " (minimum 7 of each).", requirement(null, 0, 0), "", MODE],
+  ])("says what is missing to %s evals on %s traces", (verb, counts, text, required, kept, mode = "") =>
+    expect(required).toThrow(
+      expect.objectContaining({
+        message: `Too few labels to ${verb} evals: ${counts} traces for price${text}`,
+        hint: `Label more traces, likely failures first: art-e evals label --enriched --mode price.${kept} Without labels, cases follow from the scores of a run: art-e evals cases latest.${mode}`,
+      }),
+    ),
+  );
 });
