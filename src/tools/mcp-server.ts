@@ -9,6 +9,7 @@ import {
   type Tool as ListedTool,
   ProtocolError,
   ProtocolErrorCode,
+  ResourceNotFoundError,
   Server,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
@@ -300,7 +301,6 @@ const PAGE = 50;
 /** Maximum set by the protocol. */
 const MAX_COMPLETIONS = 100;
 const SCHEME = "mail://";
-const RESOURCE_NOT_FOUND = -32002;
 
 export function mailServer(offer: MailOffer): Server {
   const { shelf, instructions } = offer;
@@ -352,7 +352,7 @@ function offerMails(server: Server, shelf: MailShelf): void {
   }));
   server.setRequestHandler("resources/read", ({ params: { uri } }) => {
     const text = shelf.read(messageIdOf(uri));
-    if (text === null) throw new ProtocolError(RESOURCE_NOT_FOUND, `Unknown email ${uri} in this mailbox.`, { uri });
+    if (text === null) throw new ResourceNotFoundError(uri, `Unknown email ${uri} in this mailbox.`);
     return { contents: [{ uri, mimeType: "text/plain", text }] };
   });
   server.setRequestHandler("completion/complete", ({ params: { ref, argument } }) => {

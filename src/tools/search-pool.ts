@@ -64,9 +64,9 @@ export class SearchPool {
    * has already read the mailbox's posting lists.
    */
   private threadFor(inbox: string | null): WorkerRpc<HandlerCall, SearchAnswer> {
-    const leastBusy = this.threads.reduce((a, b) => (b.pending < a.pending ? b : a));
-    const preferred = this.threads[crc32(inbox ?? "") % this.threads.length];
-    return preferred !== undefined && preferred.pending <= leastBusy.pending ? preferred : leastBusy;
+    const first = crc32(inbox ?? "") % this.threads.length;
+    const inOrder = [...this.threads.slice(first), ...this.threads.slice(0, first)];
+    return inOrder.reduce((a, b) => (b.pending < a.pending ? b : a));
   }
 
   async close(): Promise<void> {

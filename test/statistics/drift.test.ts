@@ -96,6 +96,17 @@ describe("a moved pass rate", () => {
     expect(attributeDrift(baseline, [watch(same(30), { successes: 40, n: 60 })]).changed).toBe("agent");
   });
 
+  it("compares the newest 1, 2, 4, 8, 16, 32 or 64 watches with the earlier ones, whichever differ most", () => {
+    const newestOf = (failed: number) => {
+      const watches = Array.from({ length: 70 }, (_, i) =>
+        watch(same(30), { successes: Number(i < 70 - failed), n: 1 }),
+      );
+      return attributeDrift({ repeats, reference: { successes: 100, n: 100 } }, watches).agent?.fresh;
+    };
+    for (const length of [1, 2, 4, 8, 16, 32, 64]) expect(newestOf(length)).toEqual({ successes: 0, n: length });
+    expect(newestOf(70)).toEqual({ successes: 0, n: 64 });
+  });
+
   it("uses fresh traces as the reference of later ones if the validated agent has no traces", () => {
     const baseline = { repeats: null, reference: NO_FRESH };
     const high = Array.from({ length: 3 }, () => watch(same(30), { successes: 95, n: 100 }));

@@ -76,6 +76,12 @@ describe("the tools that act in a mailbox", () => {
     );
   });
 
+  it("show the first 200 characters of drafts in searches", async () => {
+    const body = "Zanzibar ".repeat(30);
+    await act("create_draft", { to: ["ann@x.example"], subject: "", body });
+    expect((await search("zanzibar")).emails.map(({ snippet }) => snippet)).toEqual([body.slice(0, 200)]);
+  });
+
   it("find drafts and sent emails by their words, recipients and dates", async () => {
     const { draft_id } = await act<Drafted>("create_draft", {
       to: ["Ann Ray <Ann@X.example>"],

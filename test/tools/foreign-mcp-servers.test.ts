@@ -2,6 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { compileArgumentSchema } from "../../src/tools/arguments/json-schema.js";
+import { withRepairedMessages } from "../../src/tools/mcp-connections/received-messages.js";
 import { callServerTool, listServerTools, McpConnections } from "../../src/tools/mcp-connections.js";
 
 /** MCP servers that deviate from the protocol, over real HTTP and real pipes. */
@@ -136,6 +137,14 @@ describe("the list of an MCP server", () => {
     const { tools } = await listServerTools(await mcp.to(at(), signal), signal, 20_000);
     expect(tools.map(({ name }) => name)).toEqual(["look"]);
   });
+});
+
+it("keeps the other fields of a stream's events, and sends one event per message", async () => {
+  const [a, b] = ["a", "b"].map((method) => JSON.stringify({ jsonrpc: "2.0", method }));
+  const stream = `: ping\nretry: 5\nevent: endpoint\ndata: /a\ndata: /b\n\nid: 7\ndata: ${a}${b}`;
+  const response = new Response(stream, { headers: { "content-type": "text/event-stream" } });
+  const events = ["retry: 5\nevent: endpoint\ndata: /a\ndata: /b", `id: 7\ndata: ${a}`, `data: ${b}`, ""];
+  expect(await (await withRepairedMessages(response)).text()).toBe(events.join("\n\n"));
 });
 
 describe("the result of an MCP tool", () => {

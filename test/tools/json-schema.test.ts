@@ -517,6 +517,7 @@ describe("a schema that is compiled to code", () => {
     ['{"properties":{"v":{"$ref":"#/__proto__/x"}}}', "does not refer to this schema"],
     ['{"properties":{"v":{"$ref":"http://json-schema.org/draft-07/schema#"}}}', "does not refer to this schema"],
     ['{"properties":{"v":{"$ref":"file:///etc/passwd"}}}', "does not refer to this schema"],
+    ['{"properties":{"v":{"$ref":"properties/v"}}}', "does not refer to this schema"],
     ['{"properties":{"v":{"$ref":3}}}', "does not refer to this schema"],
     ['{"properties":{"v":{"$id":"x"}}}', "its own $id"],
     ['{"properties":{"v":{"$dynamicRef":"#"}}}', "$dynamicRef, which cannot be checked"],

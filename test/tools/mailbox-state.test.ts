@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { OutgoingEmail } from "../../src/tasks/mailbox-changes.js";
+import type { Goal, OutgoingEmail } from "../../src/tasks/mailbox-changes.js";
+import { goalOracle } from "../../src/tools/goal-oracle.js";
 import { INBOX, MailboxState } from "../../src/tools/mailbox-state.js";
 
 const OWNER = "marcus@x.example";
@@ -110,5 +111,33 @@ describe("MailboxState", () => {
     expect(state.idOf("<original@x>", canonicalId)).toBe("<copy@x>");
     expect(state.idOf("<copy@x>", canonicalId)).toBe("<copy@x>");
     expect(state.idOf("<else@x>", canonicalId)).toBe("<else@x>");
+  });
+});
+
+describe("goalOracle", () => {
+  it("brings the mailbox into the state of the goal", async () => {
+    const state = opened([START, { ...START, message_id: "<old@x>" }]);
+    const wanted = { recipients: ["bob@x.example"], reply_to: null, forwards: null, facts: ["5", "May 6"] };
+    const goal: Goal = {
+      emails: [
+        { message_ids: ["<1@x>", "<2@x>"], labels: ["a"], folder: "archive" },
+        { message_ids: ["<3@x>"], flagged: true },
+      ],
+      drafts: [wanted],
+      sent: [wanted, { ...wanted, message_id: START.message_id }],
+      discarded: ["<old@x>"],
+    };
+    expect(await goalOracle(goal, state).apply(new AbortController().signal)).toMatchObject({ ok: true });
+    const written = { ...email("bob@x.example"), subject: "", body: "5\nMay 6", message_id: expect.anything() };
+    expect(state.changes()).toEqual({
+      emails: [
+        { message_id: "<1@x>", labels: ["a"], folder: "archive" },
+        { message_id: "<2@x>", labels: ["a"], folder: "archive" },
+        { message_id: "<3@x>", flagged: true },
+      ],
+      drafts: [written],
+      sent: expect.arrayContaining([written, START]),
+      discarded: ["<old@x>"],
+    });
   });
 });

@@ -1,12 +1,10 @@
 import { createServer } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
-import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import type { JsonObject } from "../../src/platform/json.js";
 import { httpTool } from "../../src/tools/handlers/http-tool.js";
 import { callServerTool, listServerTools, McpConnections } from "../../src/tools/mcp-connections.js";
-import { listenMcp } from "../../src/tools/mcp-server.js";
 import { resultValue, type ToolContext } from "../../src/tools/tool.js";
 import type { ToolRow } from "../../src/tools/tools-store.js";
 import { gone, isThere } from "../platform/processes.js";
@@ -126,36 +124,6 @@ test("allows only the tool's parameters in a URL", () => {
   expect(problemOf("https://a.example/{{q}}/{{p}}", withQuery)).toBe(problem);
   expect(problemOf("https://a.example/{{p}}", { type: "object" })).toBe(problem);
   expect(problemOf("https://a.example/{{p}}", { type: "object", properties: null })).toBe(problem);
-});
-
-it.each(["POST /mcp HTTP/1.0\r\n\r\n", "POST /mcp HTTP/1.0\r\nHost:\r\n\r\n"])(
-  "rejects a request to a loopback server without a host (%j)",
-  async (words) => {
-    let asked = 0;
-    const serverFor = () => {
-      asked++;
-      return null;
-    };
-    const listener = await listenMcp({ host: "127.0.0.1", port: 0, token: null, serverFor });
-    const { hostname, port } = new URL(listener.origin);
-    const socket = connect(Number(port), hostname, () => socket.write(words));
-    expect(await text(socket)).toMatch(/^HTTP\/1\.1 403 /);
-    expect(asked).toBe(0);
-    await listener.close();
-  },
-);
-
-it("reports an MCP server's internal error as one, and the server handles the next request", async () => {
-  const serverFor = () => {
-    throw new Error("a wire has come loose");
-  };
-  const listener = await listenMcp({ host: "127.0.0.1", port: 0, token: null, serverFor });
-  for (const _ of ["first", "next"]) {
-    const response = await fetch(listener.origin, { method: "POST", body: "{}" });
-    const error = { code: -32_000, message: "Internal error" };
-    expect([response.status, await response.json()]).toEqual([500, { jsonrpc: "2.0", error, id: null }]);
-  }
-  await listener.close();
 });
 
 describe("connections to MCP servers", () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { explainSearch, getMail, searchIn } from "../../src/tools/search-mailbox.js";
+import { explainSearch, getMail, searchIn, searchMailbox } from "../../src/tools/search-mailbox.js";
 import { MARCUS, openDemo, type TestDb } from "../runs/demo-setup.js";
 
 let demo: TestDb;
@@ -59,6 +59,18 @@ describe("searchIn", () => {
 
   it("rejects arguments that an agent's call could not have", async () => {
     await expect(search({ after: "yesterday" })).rejects.toMatchObject({ code: "search_refused" });
+  });
+});
+
+describe("searchMailbox", () => {
+  it.each([
+    [["gas"], false],
+    [[], true],
+  ])("returns the hits of searchIn, and whether they only list the mailbox (%j)", async (words, isListing) => {
+    const options = { words, limit: 3, order: "best" } as const;
+    const value = await searchIn(demo.db, { ...options, inbox_address: MARCUS });
+    const found = await searchMailbox({ ...options, mailbox: MARCUS }, { db: demo.db.name } as never);
+    expect(found).toEqual({ value, isListing });
   });
 });
 

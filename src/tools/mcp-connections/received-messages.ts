@@ -142,8 +142,8 @@ function eventRepair() {
       const head = `${event === undefined ? "" : `event: ${event}\n`}${id === undefined ? "" : `id: ${id}\n`}`;
       const messages = messagesIn(data);
       // The older transport's first event contains a URL.
-      const contents = messages.length === 0 ? data.split("\n") : messages.map((message) => JSON.stringify(message));
-      ready += `${head}${contents.map((line) => `data: ${line}\n`).join(messages.length > 1 ? "\n" : "")}\n`;
+      const contents = messages.length === 0 ? [data] : messages.map((message) => JSON.stringify(message));
+      ready += head + contents.map((content) => `data: ${content.replaceAll("\n", "\ndata: ")}\n\n`).join("");
     },
   });
   const feed = (text: string) => {

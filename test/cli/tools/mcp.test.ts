@@ -309,59 +309,6 @@ describe("art-e mcp --before", () => {
 });
 
 describe("art-e mcp --http", () => {
-  it("accepts null for params and arguments, and a protocol version from the future", async () => {
-    const { server, url } = await listening(["--inbox", MARCUS]);
-    const send = async (method: string, params: object | null) => {
-      const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
-      const { status, text } = await post(url, { accept: "application/json, text/event-stream" }, message);
-      return { status, text };
-    };
-    expect(await send("tools/list", null)).toMatchObject({ status: 200, text: expect.stringContaining('"tools"') });
-    const call = await send("tools/call", { name: "email_get", arguments: null });
-    expect(call).toMatchObject({ status: 200, text: expect.stringMatching(/"isError":true/) });
-    expect(call.text).toContain("message_id");
-    const clientInfo = { name: "x", version: "1" };
-    expect(await send("initialize", { protocolVersion: "9999-01-01", capabilities: {}, clientInfo })).toMatchObject({
-      status: 200,
-      text: expect.stringContaining("protocolVersion"),
-    });
-    server.child.kill("SIGINT");
-    await server.ended;
-  });
-
-  it("rejects web pages, other host names, other paths, other methods and bodies without an end", async () => {
-    const { server, url } = await listening(["--inbox", MARCUS]);
-    const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
-    const accept = { accept: "application/json, text/event-stream" };
-    const { port } = new URL(url);
-    for (const type of [accept.accept, "*/*", "application/*", "application/json"]) {
-      expect([type, (await post(url, { accept: type }, ping)).status]).toEqual([type, 200]);
-    }
-    for (const type of ["text/html", "text/event-stream", "application/json;q=0", "application/jsonp"]) {
-      expect([type, (await post(url, { accept: type }, ping)).status]).toEqual([type, 406]);
-    }
-    expect((await post(url, { ...accept, origin: `http://localhost:${port}` }, ping)).status).toBe(200);
-    for (const origin of [
-      "https://evil.example",
-      "http://localhost:3000",
-      "http://127.0.0.1",
-      `https://localhost:${port}`,
-      "null",
-    ]) {
-      expect([origin, (await post(url, { ...accept, origin }, ping)).status]).toEqual([origin, 403]);
-    }
-    expect((await post(url, { ...accept, host: `evil.example:${port}` }, ping)).status).toBe(403);
-    expect((await post(url.replace("/mcp", "/other"), accept, ping)).status).toBe(404);
-    expect((await fetch(url)).status).toBe(405);
-    const broken = await post(url, accept, "{");
-    expect([broken.status, JSON.parse(broken.text).error.code]).toEqual([400, -32_700]);
-    const deep = await post(url, accept, `${"[".repeat(5_000)}${"]".repeat(5_000)}`);
-    expect([deep.status, JSON.parse(deep.text).error.code]).toEqual([400, -32_600]);
-    expect((await post(url, accept, `"${"x".repeat(1_500_000)}"`).catch(() => ({ status: 413 }))).status).toBe(413);
-    server.child.kill("SIGINT");
-    expect((await server.ended).code).toBe(0);
-  });
-
   it("requires a token if other machines can connect, says so before it starts, and reports a port in use", async () => {
     const without = await artE(["mcp", "--inbox", MARCUS, "--http", "--host", "0.0.0.0", "--port", "0"]);
     expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining("ART_E_TOKEN") });
@@ -373,6 +320,8 @@ describe("art-e mcp --http", () => {
     expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining("EADDRINUSE") });
     expect((await post(local, {})).status).toBe(401);
     expect((await post(local, { authorization: "Bearer a-long-secret-tokem" })).status).toBe(401);
+    const authorization = "Bearer a-long-secret-token";
+    expect((await post(local.replace("/mcp", "/other"), { authorization })).status).toBe(404);
     const client = await overHttp(local, "a-long-secret-token");
     expect((await client.listTools()).tools).toHaveLength(4);
     await client.close();
