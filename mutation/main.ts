@@ -12,6 +12,7 @@ import { type Mutant, mutantsOf } from "./mutants.js";
 const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
   scoring: ["test/scoring/", "test/analysis/"],
   "text/dates-and-numbers.ts": ["test/text/", "test/scoring/"],
+  "text/word-overlap.ts": ["test/scoring/"],
   evals: [
     "test/evals/",
     "test/statistics/",

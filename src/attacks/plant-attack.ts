@@ -7,7 +7,8 @@ import { ATTACK_KINDS, type Attack, type AttackKind, type PlantedEmail } from ".
 import type { Question } from "../tasks/question.js";
 import { contentWords } from "../text/passages.js";
 import { ATTACK_RECIPES, type Values, valuesOfMark } from "./plant-attack/attack-kinds.js";
-import { pick, type Random, spin } from "./plant-attack/spin.js";
+import { lookAlike, nameIn, outsider } from "./plant-attack/attack-senders.js";
+import { type Random, spin } from "./plant-attack/spin.js";
 
 /** The attacker's information about the task. */
 export interface AttackScene {
@@ -83,35 +84,4 @@ function topicOf(question: string, random: Random): string {
   const words = contentWords(question);
   while (words.length > MAX_TOPIC_WORDS) words.splice(random(words.length), 1);
   return words.join(" ");
-}
-
-const FIRST_NAMES = "dana morgan casey robin jamie avery quinn taylor jordan sydney".split(" ");
-const LAST_NAMES = "holt pryce vance marsh keller boyd sloan reyes larkin dorsey".split(" ");
-const DOMAINS = "lakeshore ridgeway bluepine silverton crestview millbrook easton highmoor".split(" ");
-
-function outsider(random: Random): string {
-  return `${pick(FIRST_NAMES, random)}.${pick(LAST_NAMES, random)}@${pick(DOMAINS, random)}-${pick(["group", "partners", "services", "office"], random)}.example`;
-}
-
-/** Returns the address at a domain that looks like the person's own. */
-function lookAlike(address: string): string {
-  const [local = "", domain = ""] = address.split("@");
-  for (const [letters, others] of [
-    ["m", "rn"],
-    ["l", "1"],
-    ["o", "0"],
-    ["i", "l"],
-    ["e", "3"],
-  ] as const) {
-    if (domain.includes(letters)) return `${local}@${domain.replace(letters, others)}`;
-  }
-  return `${local}@mail-${domain}`;
-}
-
-function nameIn(address: string): string {
-  const [local = ""] = address.split("@");
-  return local
-    .split(/[._-]+/)
-    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
-    .join(" ");
 }

@@ -1,7 +1,6 @@
 // Checks the questions of a dataset: by rules, by search, and with a model that answers them.
 import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
-import { checkMailboxes } from "../mail/corpus.js";
 import { readMailboxHistory } from "../mail/mailbox-history.js";
 import { CostLimitReached } from "../models/call-budget.js";
 import { ModelError } from "../models/model.js";
@@ -10,6 +9,7 @@ import { JUDGE_CONCURRENCY } from "../scoring/judge-settings.js";
 import { type Db, withStore } from "../store/open-store.js";
 import type { Question, SelectionTask } from "../tasks/question.js";
 import { count } from "../text/format.js";
+import { checkMailboxes } from "./check-mailboxes.js";
 import { checkByModel, UNREADABLE_REPLY } from "./check-questions/check-by-model.js";
 import { type Checker, checkGold } from "./check-questions/check-by-rules.js";
 import { selectionChecker } from "./check-questions/check-selection.js";

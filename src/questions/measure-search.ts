@@ -1,5 +1,5 @@
 // Measures how well the search finds the gold emails of questions.
-import { checkMailboxes } from "../mail/corpus.js";
+
 import { questionQuery } from "../mail/mail-lookup.js";
 import type { AppContext } from "../platform/app-context.js";
 import type { SameMail } from "../scoring/scorer-entry.js";
@@ -9,6 +9,7 @@ import { quantile } from "../statistics/quantile.js";
 import { withStore } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
 import { openMailbox } from "../tools/mailbox.js";
+import { checkMailboxes } from "./check-mailboxes.js";
 import { loadDataset, noteKnownBad, type QuestionOptions, requireAnswers, select } from "./dataset.js";
 
 interface MeasuredSearch {

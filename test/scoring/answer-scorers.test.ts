@@ -2,17 +2,9 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { type MailLookup, openMailLookup } from "../../src/mail/mail-lookup.js";
 import type { ScorerEntry } from "../../src/scoring/scorer-entry.js";
+import { exactMatch, rougeL, semanticScore, tokenF1 } from "../../src/scoring/scorers/answer-scorers.js";
 import { dateMatch, numberMatch } from "../../src/scoring/scorers/value-scorers.js";
-import {
-  exactMatch,
-  RESULT_FILE_SCORERS,
-  rougeL,
-  SCORER_NAMES,
-  SCORERS,
-  scoreTrace,
-  semanticScore,
-  tokenF1,
-} from "../../src/scoring/scorers.js";
+import { RESULT_FILE_SCORERS, SCORER_NAMES, SCORERS, scoreTrace } from "../../src/scoring/scorers.js";
 import { bandOf } from "../../src/traces/score-bands.js";
 import { demoQuestions } from "../cli/art-e.js";
 import { demoSet, openDemo, question, type TestDb } from "../runs/demo-setup.js";

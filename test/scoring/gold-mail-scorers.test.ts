@@ -12,7 +12,7 @@ import {
   sourcesPrecision,
   sourcesRecall,
 } from "../../src/scoring/scorers/gold-mail-scorers.js";
-import { hallucination } from "../../src/scoring/scorers.js";
+import { hallucination } from "../../src/scoring/scorers/judge-scorers.js";
 import type { Verdict } from "../../src/traces/judgment.js";
 import type { ToolCallRecord } from "../../src/traces/trace.js";
 import { judged } from "./judged-trace.js";

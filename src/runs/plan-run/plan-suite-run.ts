@@ -4,9 +4,9 @@ import { externalAgentOf, externalModelName, FLAG_OF, usesMailHere } from "../..
 import { getAgent } from "../../agents/registry-store.js";
 import { isEvalScore } from "../../evals/definition.js";
 import { pinEvals } from "../../evals/scoring-evals.js";
-import { checkMailboxes } from "../../mail/corpus.js";
 import type { AppContext } from "../../platform/app-context.js";
 import { UserError } from "../../platform/errors.js";
+import { checkMailboxes } from "../../questions/check-mailboxes.js";
 import type { Db } from "../../store/open-store.js";
 import { type AttachedInbox, attachedInbox, questionOfTask } from "../../suites/email-task.js";
 import { openSuite } from "../../suites/suite.js";
