@@ -181,7 +181,12 @@ export function labelShuffler(
 
 /** Returns the threshold fitted to all labels, or 0 for templates with a fixed bound. */
 function cutOf({ template, values }: MeasuredTemplate, bad: readonly boolean[]): number | null {
-  return template.bound === "cut" ? fitCut(values, bad) : 0;
+  return template.bound === "cut"
+    ? fitCut(
+        sortTraces(values, () => true),
+        bad,
+      )
+    : 0;
 }
 
 /**
@@ -204,7 +209,7 @@ function crossValidation(
   return (bad) => {
     const failures = values.map(() => false);
     for (const { members, others } of parts) {
-      const cut = fitCut(values, bad, others);
+      const cut = fitCut(others, bad);
       if (cut === null) continue;
       for (const i of members) failures[i] = isMissed(conditionOf(template, cut), { value: values[i] ?? null });
     }
@@ -218,32 +223,37 @@ function crossValidation(
  */
 const QUANTILES = [1, 0.95, 0.9, 0.8];
 
+/** The index of a trace, with its value. */
+interface ValuedTrace {
+  readonly trace: number;
+  readonly value: number;
+}
+
 /**
  * Returns the traces with a value, sorted by this value in ascending order. The same order is used for all labelings.
  */
-function sortTraces(values: readonly (number | null)[], isUsed: (trace: number) => boolean): readonly number[] {
-  const used = values.flatMap((value, i) => (value !== null && isUsed(i) ? [i] : []));
-  return used.sort((a, b) => (values[a] ?? 0) - (values[b] ?? 0));
+function sortTraces(values: readonly (number | null)[], isUsed: (trace: number) => boolean): readonly ValuedTrace[] {
+  return values
+    .flatMap((value, trace) => (value !== null && isUsed(trace) ? [{ trace, value }] : []))
+    .sort((a, b) => a.value - b.value);
 }
 
 /**
  * Returns the threshold that best separates bad from good traces (the largest value that passes), or null if no good
  * trace has a value. `sorted` comes from `sortTraces`.
  */
-function fitCut(
-  values: readonly (number | null)[],
-  bad: readonly boolean[],
-  sorted: readonly number[] = sortTraces(values, () => true),
-): number | null {
-  const goods = sorted.filter((i) => bad[i] === false);
+function fitCut(sorted: readonly ValuedTrace[], bad: readonly boolean[]): number | null {
+  const goods = sorted.filter(({ trace }) => bad[trace] === false);
   const bads = sorted.length - goods.length;
   let best: { cut: number; gain: number } | null = null;
-  for (const quantile of goods.length === 0 ? [] : QUANTILES) {
-    const nearestRank = goods[Math.max(0, Math.ceil(goods.length * quantile) - 1)] ?? 0;
-    const cut = roundUp(values[nearestRank] ?? 0);
-    const above = sorted.slice(sorted.findLastIndex((trace) => (values[trace] ?? 0) <= cut) + 1);
-    const badAbove = above.filter((trace) => bad[trace]).length;
-    const gain = badAbove / Math.max(1, bads) - (above.length - badAbove) / goods.length;
+  for (const quantile of QUANTILES) {
+    const nearestRank = goods[Math.ceil(goods.length * quantile) - 1];
+    if (nearestRank === undefined) return null;
+    const cut = roundUp(nearestRank.value);
+    const above = sorted.slice(sorted.findLastIndex(({ value }) => value <= cut) + 1);
+    const badAbove = above.filter(({ trace }) => bad[trace]).length;
+    // Not a number without bad traces, so the first threshold is kept.
+    const gain = badAbove / bads - (above.length - badAbove) / goods.length;
     if (best === null || gain > best.gain) best = { cut, gain };
   }
   return best?.cut ?? null;

@@ -119,10 +119,11 @@ function perhapsBelow({ agreement, readsByThisEval: k }: Measured, floor: number
  */
 function judgesFew({ agreement: { judged }, kind }: Measured, least: number): string | null {
   if (kind === "rules") return null;
-  const few = (["good", "bad"] as const).filter((label) => (judged[label] ?? 1) < least);
-  if (few.length === 0) return null;
-  const shares = few.map((label) => `${Math.round((judged[label] ?? 0) * 100)}% of the ${label} traces`);
-  return `it judges only ${shares.join(" and ")} (minimum ${least * 100}%)`;
+  const shares = (["good", "bad"] as const).flatMap((label) => {
+    const share = judged[label];
+    return share === null || share >= least ? [] : [`${Math.round(share * 100)}% of the ${label} traces`];
+  });
+  return shares.length === 0 ? null : `it judges only ${shares.join(" and ")} (minimum ${least * 100}%)`;
 }
 
 /** Maximum fraction of labeled traces without a result. */
