@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type BandArtifacts, makeBandArtifacts } from "../../src/evals/band-artifacts.js";
+import { missingFrom } from "../../src/evals/band-rules.js";
 import { saveLabels } from "../../src/evals/labels.js";
 import type { AppSettings } from "../../src/platform/app-context.js";
 import type { Question } from "../../src/tasks/question.js";
@@ -26,6 +27,20 @@ const TASKS: readonly (readonly [number | null, Partial<QuestionTrace>, Partial<
   [0.2, { answer: "$40", sources: ["<a@x>"] }, { answer: "" }],
   [null, {}],
 ];
+
+it("missingFrom names each broken rule, with up to three gold emails", () => {
+  const message_ids = ["<1@x>", "<2@x>", "<3@x>", "<4@x>"];
+  const { trace } = finished("run_a", 1, 0.5);
+  const answered = { ...trace, task: { ...trace.task, answer: "Dues of $40, says Bob", message_ids } };
+  expect(missingFrom(answered)).toEqual([
+    "not met: A tool returned a gold email (gold: <1@x>, <2@x>, <3@x>)",
+    "not met: The agent opened a gold email (gold: <1@x>, <2@x>, <3@x>)",
+    "not met: The answer cites a gold email (gold: <1@x>, <2@x>, <3@x>)",
+    "not met: The answer contains the key words of the gold answer (missing: dues, bob)",
+    "not met: The answer contains at least half of the gold answer's key terms (1 of 3 key terms)",
+    "not met: The answer cites a source",
+  ]);
+});
 
 describe("makeBandArtifacts", () => {
   let empty: TestDb;

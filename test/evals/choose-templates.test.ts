@@ -101,6 +101,16 @@ describe("chooseTemplates", () => {
   });
 
   const template = (name: string) => TEMPLATES.find((one) => one.name === name) as EvalTemplate;
+  it("chooses at most four templates", () => {
+    const bad = Array.from({ length: 200 }, (_, i) => i % 2 === 0);
+    const names = ["has_source", "own_mailbox", "sources_exist", "calls_parsable", "answer_complete"];
+    const all = names.map(template).map((one, k) => {
+      const met = outOf(one.bound as object);
+      return { template: one, values: bad.map((isBad, i) => (isBad && i % 5 === k ? 1 - met : met)) };
+    });
+    expect(chosenOf(all, labelsOf(bad))).toEqual(names.slice(0, 4));
+  });
+
   /** The threshold for the first half of the values, which are those of good traces, and the second half. */
   const cutOf = (values: readonly number[]) => {
     const bad = values.map((_, i) => i >= values.length / 2);
@@ -117,6 +127,11 @@ describe("chooseTemplates", () => {
   ])("sets the threshold that separates good traces of 1 to 20 best from bad ones of %d", (ofBad, cut) =>
     expect(cutOf(Array.from({ length: 40 }, (_, i) => (i < 20 ? i + 1 : ofBad)))).toBe(cut),
   );
+
+  it("sets the highest of the thresholds that separate equally well", () => {
+    const goods = Array.from({ length: 20 }, (_, i) => i + 1);
+    expect(cutOf([...goods, 19.5, ...Array(19).fill(25)])).toBe(20);
+  });
 
   it.each([
     [0.1 + 0.2, 0.3],

@@ -86,7 +86,8 @@ describe("numbers_in_mail", () => {
     ["By 10:05 pm.", 0, "22:05"],
     ["Of 1,500,000 they want 12.", 0.5, "12"],
     ["11, 12, 13", 0, "11, 12, 13"],
-    ["11, 12, 13, 16, 17", 0, "11, 12, 13 and 2 more"],
+    ["11, 12, 13, 16", 0, "11, 12, 13 and 1 more"],
+    ["7", 0, "7"],
     ["See EB3801 and Q3.", null],
     ["It is not said.", null],
   ])("scores %j as %s, without %s", (answer, value, missing = undefined) => {
@@ -95,12 +96,12 @@ describe("numbers_in_mail", () => {
   });
 
   it.each([
-    ["Did all 14 pay?", "All 14 paid.", 1],
-    ["Is it at 1430?", "At 2:30 pm.", 1],
-    ["Is it at 1431?", "At 2:30 pm.", 0],
+    ["14 of them?", "All 14 paid.", 1],
+    ["Is it at 2305?", "At 11:05 pm.", 1],
+    ["Is it at 2306?", "At 11:05 pm.", 0],
     // Parts of dates and times.
     ["Is it May 14, 2001?", "In 05, on the 014.", 1],
-    ["Is it at 9:35 am?", "At 09, or 035.", 1],
+    ["Is it at 11:05 pm?", "At 23, or 005.", 1],
   ])("treats numbers in the question %j as found in the answer %j (%d)", (question, answer, value) =>
     expect(measure("numbers_in_mail", { answer }, question).value).toBe(value),
   );
@@ -120,7 +121,8 @@ describe("numbers_in_mail", () => {
 
 describe("source features", () => {
   const other = mail("<2@x>", "Re: Dues", "2001-06-01T10:00:00Z", "");
-  const toolCalls = [search(DUES, other), open(DUES)];
+  const undated = { message_id: "<3@x>", subject: "Dues" };
+  const toolCalls = [search(DUES, other, undated, { message_id: "<4@x>" }), open(DUES)];
 
   it.each([
     ["sources_read", ["<1@x>"], 1],
@@ -133,6 +135,7 @@ describe("source features", () => {
     ["newer_in_thread", ["<1@x>"], 1],
     ["newer_in_thread", ["<2@x>"], 0],
     ["newer_in_thread", ["<1@x>", "<2@x>"], 0],
+    ["newer_in_thread", ["<3@x>"], null],
     ["newer_in_thread", ["<9@x>"], null],
   ])("measure %s of %j as %s", (feature, sources, value) =>
     expect(measure(feature, { sources: [...sources], toolCalls }).value).toBe(value),
@@ -145,6 +148,7 @@ describe("source features", () => {
     const gaveUp = { answer: "I don't know.", ending: "dont_know" } as const;
     const listed = [search(DUES, other)];
     expect(measure("gave_up_unread", { ...gaveUp, toolCalls: listed }).value).toBe(1);
+    expect(measure("gave_up_unread", { ...gaveUp, toolCalls: [search(DUES)] }).value).toBe(1);
     expect(measure("gave_up_unread", { ...gaveUp, toolCalls }).value).toBe(0);
     expect(measure("gave_up_unread", { ...gaveUp, toolCalls: [search(DUES, other), open(DUES)] }).value).toBe(0);
     expect(
@@ -164,11 +168,13 @@ describe("features of arguments and addresses", () => {
     const made = trace({ toolCalls }, { inbox_address: "ann@x.example" });
     const measured = FEATURES.other_mailbox_calls?.of(viewOf({ ...made, scores: {} }));
     expect(measured).toEqual({ value: 1, detail: other });
+    const unknown = { ...trace({ toolCalls }, { inbox_address: undefined as never }), scores: {} };
+    expect(FEATURES.other_mailbox_calls?.of(viewOf(unknown)).value).toBeNull();
   });
 
   it.each([
     ["Ask a@x.example or B@X.example.", 0.5, "b@x.example"],
-    ["Ask a@x.example.", 1, undefined],
+    ["a@x.example knows.", 1, undefined],
     ["Ask Ann.", null, undefined],
   ])("find the addresses of the answer %j in the question (%s)", (answer, value, detail) => {
     const measured = measure("addresses_in_results", { answer, toolCalls: calls({}) }, "Who is a@x.example?");
@@ -214,6 +220,8 @@ describe("effort features", () => {
     const odd: ToolCallRecord = { ...called("email_get", null), errorKind: "unparsable_call", error: "no JSON" };
     expect(measure("unparsable_calls", { toolCalls: [odd, search()] })).toEqual({ value: 1, detail: "email_get" });
     expect(measure("failed_calls", { toolCalls: [odd, search()] })).toEqual({ value: 1, detail: "email_get: no JSON" });
+    const long = { ...odd, error: "x".repeat(100) };
+    expect(measure("failed_calls", { toolCalls: [long] }).detail).toBe(`email_get: ${"x".repeat(89)}`);
   });
 
   it("sum turns, cost and time, or return null if the cost is unknown", () => {
@@ -223,6 +231,21 @@ describe("effort features", () => {
     expect(measure("cost_usd", { turns: [turn(), turn({ costUsd: null })] }).value).toBeNull();
     expect(measure("seconds", { durationMs: 1_500 }).value).toBe(1.5);
   });
+});
+
+it("features include calls of earlier questions in the same session", () => {
+  const messages: QuestionTrace["messages"] = [
+    { role: "system", content: "" },
+    {
+      ...{ role: "assistant", content: "" },
+      toolCalls: [{ id: "e1", name: "email_get", arguments: { message_id: "<gold@x>" } }],
+    },
+    { role: "tool", toolCallId: "e1", toolName: "email_get", content: JSON.stringify(DUES), isError: false },
+  ];
+  const toolCalls = [search(DUES, mail("<2@x>", "", "", "")), called("email_get", null)];
+  const changes = { answer: "I don't know.", ending: "dont_know", messages, historyLength: 2, toolCalls } as const;
+  expect(measure("gave_up_unread", changes as Partial<QuestionTrace>).value).toBe(0);
+  expect(measure("repeated_calls", changes as Partial<QuestionTrace>).value).toBe(1);
 });
 
 describe("suite features", () => {

@@ -160,7 +160,11 @@ describe("labels as evidence", () => {
     expect(
       sampledUnseenLabels(db, "overall", { createdAt: "2025-12-31", definition: { origin: BY_PERSON } }).size,
     ).toBe(0);
-    expect(summarizeLabels(db, "overall").sources).toMatchObject({ person: 0, [source]: 40 });
+    expect(summarizeLabels(db, "overall")).toMatchObject({
+      labels: { good: 20, bad: 20, neutral: 0, skip: 0 },
+      sources: { person: 0, import: 0, judge: 0, score: 0, [source]: 40 },
+      drawn: { random: 40, enriched: 0, all: 0, unknown: 0 },
+    });
     // A person's label takes precedence.
     saveLabels(
       db,
@@ -196,19 +200,28 @@ describe("withValidDraw", () => {
 describe("saveGivenLabel", () => {
   it("adjudicates only a trace that annotators disagree on", () => {
     const db = openStore(join(folder, "adjudicated.db"), { mustExist: false });
-    const [disputed = "", agreed = ""] = saveTraces(db, 2);
+    const [disputed = "", agreed = "", open = "", single = ""] = saveTraces(db, 4);
     const given = { ...GIVEN, ...RANDOM };
     saveLabels(db, [
       { ...given, traceId: disputed, annotator: "ann", label: "good" },
       { ...given, traceId: disputed, annotator: "ben", label: "bad" },
       { ...given, traceId: agreed, annotator: "ann", label: "good" },
       { ...given, traceId: agreed, annotator: "ben", label: "good" },
+      { ...given, traceId: open, annotator: "ann", label: "good" },
+      { ...given, traceId: open, annotator: "ben", label: "bad" },
+      { ...given, traceId: single, annotator: "ann", label: "good" },
     ]);
     const adjudicate = (traceId: string) =>
       saveGivenLabel(db, { ...given, traceId, label: "bad", basis: "adjudicated" });
     expect(() => adjudicate(agreed)).toThrow(`Cannot adjudicate ${agreed}: no two annotators disagree`);
+    expect(summarizeLabels(db, "overall").resolved).toBe(0);
     adjudicate(disputed);
-    expect(listDisagreements(db, "overall")).toMatchObject([{ traceId: disputed, adjudicated: "bad" }]);
+    expect(listDisagreements(db, "overall")).toMatchObject([
+      { traceId: disputed, adjudicated: "bad" },
+      { traceId: open, adjudicated: null },
+    ]);
+    // Three of the four traces have labels by two people. One of their two disagreements is adjudicated.
+    expect(summarizeLabels(db, "overall").resolved).toBe(3 / 8);
     db.close();
   });
 });

@@ -23,6 +23,11 @@ describe("foldOf", () => {
     expect(folds(1)).toBe(folds(1));
     expect(new Set(folds(1))).toEqual(new Set("01234"));
   });
+
+  it("returns the remainder of the hash's first four bytes", () => {
+    // int.from_bytes(hashlib.sha256(b"1 c").digest()[:4], "big") % 5 in Python, and so on.
+    expect([..."abcdef"].map((question) => foldOf(question, 5, 1))).toEqual([0, 1, 3, 4, 2, 2]);
+  });
 });
 
 describe("the labeling order", () => {

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import type { Readable } from "node:stream";
 import { beforeAll, describe, expect, it } from "vitest";
+import { LostTraces } from "../../src/evals/run-evals/lost-traces.js";
 import {
   describeTypescript,
   runTypescriptEval,
@@ -33,6 +34,21 @@ const run = (code: string, { reference = false, over = traces, signal = never } 
 /** Returns a module whose exported function has this body. */
 const body = (text: string) =>
   `export async function evaluate(input: any, output: string, trace: any): Promise<any> {\n${text}\n}`;
+
+describe("LostTraces", () => {
+  it.each([
+    ["4 lost traces in a row", [4, 0], null],
+    ["5 lost traces in a row", [5, 0], 5],
+    ["24 lost traces, half of the traces", [0, 24], null],
+    ["25 lost traces, half of the traces", [0, 25], 25],
+  ])("decides after %s whether to stop", (_, [inARow = 0, alternating = 0], stopsAfter) => {
+    const lost = new LostTraces();
+    for (let i = 0; i < 2 * alternating; i++) lost.add(i % 2 === 0);
+    for (let i = 0; i < inARow; i++) lost.add(true);
+    const reason = `not run: the eval timed out or died on ${stopsAfter} earlier traces`;
+    expect(lost.reasonToStop).toBe(stopsAfter === null ? null : reason);
+  });
+});
 
 describe("runTypescriptEval", () => {
   it("runs a function as the benchmark's documents write it", async () => {
