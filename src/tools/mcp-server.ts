@@ -21,6 +21,7 @@ import { limitConnections } from "../platform/connection-limit.js";
 import { bearerTokenCheck, isAllowedHost, isLoopback, isOwnOrigin } from "../platform/http.js";
 import {
   firstIssue,
+  isJsonObject,
   type JsonSchema,
   type JsonValue,
   jsonDepth,
@@ -136,9 +137,9 @@ async function answer(
   const body = await readBody(request, arriving);
   if (body === "too_large") return refuse(response, 413, `The body has more than ${MAX_BODY_BYTES} bytes`);
   if (body === "no_room") return refuse(response, 503, "The server is receiving too many large requests");
-  let message: unknown;
+  let message: JsonValue;
   try {
-    const parsed: unknown = JSON.parse(body.text);
+    const parsed: JsonValue = JSON.parse(body.text);
     message = Array.isArray(parsed) ? parsed.map(withoutNulls) : withoutNulls(parsed);
   } catch {
     return refuse(response, 400, "The body is not JSON", ProtocolErrorCode.ParseError);
@@ -168,12 +169,13 @@ async function answer(
 }
 
 /** Removes `params` and `arguments` that are null, which some clients send instead of omitting them. */
-function withoutNulls(message: unknown): unknown {
-  if (typeof message !== "object" || message === null || !("params" in message)) return message;
+function withoutNulls(message: JsonValue): JsonValue {
+  if (!isJsonObject(message)) return message;
   const { params, ...others } = message;
   if (params === null) return others;
-  const isEmpty = typeof params === "object" && "arguments" in params && params.arguments === null;
-  return isEmpty ? { ...others, params: { ...params, arguments: undefined } } : message;
+  if (!isJsonObject(params) || params.arguments !== null) return message;
+  const { arguments: _, ...more } = params;
+  return { ...others, params: more };
 }
 
 /** Returns whether the client accepts a JSON response (RFC 9110, section 12.5.1). */
@@ -187,12 +189,8 @@ function acceptsJson(accept = "*/*"): boolean {
  * For earlier protocol revisions, the SDK requires the client to accept event streams too, although the response is
  * JSON.
  */
-function acceptBothTypes({ headers, rawHeaders }: IncomingMessage): void {
-  const both = "application/json, text/event-stream";
-  headers.accept = both;
-  const at = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === "accept");
-  if (at === -1) rawHeaders.push("accept", both);
-  else rawHeaders[at + 1] = both;
+function acceptBothTypes({ headers }: IncomingMessage): void {
+  headers.accept = "application/json, text/event-stream";
 }
 
 /** The default code -32000 is outside the protocol's own codes. It marks errors at the HTTP level. */

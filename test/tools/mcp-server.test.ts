@@ -168,6 +168,8 @@ describe("listenMcp", () => {
     expect((await send(deep(100))).status).toBe(200);
     const call = message("tools/call", { name: "look", arguments: null }, 2);
     const { body } = await send(`[${message("tools/list", null)}, ${call}]`);
+    // JSON, but not a message.
+    expect((await send("null")).body.error.code).toBe(-32_600);
     expect(body.map(({ result }: Json) => Object.keys(result))).toEqual([["tools"], ["content"]]);
   });
 
