@@ -59,7 +59,7 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
   const db = openStore(settings.db, { mustExist: suite === null });
   limitPageCache(db);
   const mailDb = openReadOnly(settings.db);
-  const searchThreads = SearchPool.open(settings.db);
+  const searchThreads = SearchPool.open(mailDb);
   const outside = openExternalResources(settings.env);
   try {
     const address = parseQueueUrl(options.queue);
@@ -94,7 +94,7 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
     }
     runs.throwIfUnsent();
   } finally {
-    await Promise.all([searchThreads.close(), outside.close()]);
+    await Promise.all([searchThreads?.close(), outside.close()]);
     mailDb.close();
     db.close();
   }

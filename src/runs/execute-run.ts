@@ -110,7 +110,7 @@ async function withDatabase<T>(
   deferCheckpoints(db);
   // The search threads start while the rest of the program loads and the run is created.
   const answersHere = !request.dryRun && request.queue === undefined;
-  const searchThreads = readsMail && answersHere ? SearchPool.open(path) : undefined;
+  const searchThreads = readsMail && answersHere ? SearchPool.open(db) : undefined;
   try {
     return await use({ db, searchThreads, watch });
   } finally {

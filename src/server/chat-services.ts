@@ -54,12 +54,12 @@ export async function withChatServices<T>(
   return withStore(settings, async (db) => {
     const live = openLiveTraces(db, liveOptions, { settings, note });
     const outside = openExternalResources(env);
-    const searchThreads = SearchPool.open(settings.db);
+    const searchThreads = SearchPool.open(db);
     try {
       const resources = { mailbox: openMailbox(db), searchThreads, outside };
       return await use({ db, resources, models, chatTimeoutMs: chatMs, live });
     } finally {
-      await Promise.all([searchThreads.close(), outside.close(), live?.close(NEVER)]);
+      await Promise.all([searchThreads?.close(), outside.close(), live?.close(NEVER)]);
     }
   });
 }

@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import { crc32 } from "node:zlib";
 import { builtFile } from "../platform/program-files.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
+import type { Db } from "../store/open-store.js";
 import type { ToolContext, ToolResult } from "./tool.js";
 
 export interface HandlerCall {
@@ -19,6 +20,9 @@ export type SearchAnswer = { readonly ok: true; readonly json: string } | Extrac
 /** More threads would contend for SQLite's pages. */
 const MAX_THREADS = 3;
 
+/** A search of less mail takes a few milliseconds, and starting a thread as much processor time as three questions. */
+const FEWEST_MAILS = 1_000;
+
 /** Total for all threads. With 32 MB, a run uses 30 MB more memory and is no faster. */
 const YOUNG_GENERATION_MB = 12;
 
@@ -33,8 +37,14 @@ export class SearchPool {
   private readonly threads: readonly WorkerRpc<HandlerCall, SearchAnswer>[];
   private users = 1;
 
-  /** Returns the pool of a database, which all runs of this process share. Each of them closes it. */
-  static open(path: string): SearchPool {
+  /**
+   * Returns the pool of a database, which all runs of this process share. Each of them closes it. Undefined if the
+   * database contains so little mail that searches do not need threads.
+   */
+  static open(db: Db, fewestMails = FEWEST_MAILS): SearchPool | undefined {
+    const mails = db.prepare("SELECT coalesce(max(id), 0) FROM mails").pluck().get() as number;
+    if (mails < fewestMails) return undefined;
+    const path = db.name;
     const { dev, ino } = statSync(path);
     const file = `${dev}:${ino}`;
     const open = SearchPool.shared.get(file);

@@ -143,7 +143,7 @@ export async function withTrainingEnvironment<T>(
     }
     const mailDb = openReadOnly(settings.db);
     const outside = openExternalResources(settings.env);
-    const searchThreads = SearchPool.open(settings.db);
+    const searchThreads = SearchPool.open(mailDb);
     const mailbox = openMailbox(mailDb);
     const writer = options.save
       ? threadedResultWriter(settings.db, { waiting: waitForWriter(context, NEVER), growing: true })
@@ -165,7 +165,7 @@ export async function withTrainingEnvironment<T>(
     } finally {
       const shortfall = judge?.shortfall() ?? null;
       if (shortfall !== null) note(shortfall);
-      await Promise.all([writer?.close(), searchThreads.close(), outside.close()]);
+      await Promise.all([writer?.close(), searchThreads?.close(), outside.close()]);
       mailDb.close();
     }
   });

@@ -240,7 +240,7 @@ it("features include calls of earlier questions in the same session", () => {
       ...{ role: "assistant", content: "" },
       toolCalls: [{ id: "e1", name: "email_get", arguments: { message_id: "<gold@x>" } }],
     },
-    { role: "tool", toolCallId: "e1", toolName: "email_get", content: JSON.stringify(DUES), isError: false },
+    { role: "tool", toolCallId: "e1", name: "email_get", content: JSON.stringify(DUES), isError: false },
   ];
   const toolCalls = [search(DUES, mail("<2@x>", "", "", "")), called("email_get", null)];
   const changes = { answer: "I don't know.", ending: "dont_know", messages, historyLength: 2, toolCalls } as const;

@@ -1,6 +1,7 @@
 import { rmSync, symlinkSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { endOfDay } from "../../src/mail/date-range.js";
+import { openReadOnly } from "../../src/store/open-store.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { SearchPool } from "../../src/tools/search-pool.js";
 import { resultValue, type ToolContext, type ToolResult } from "../../src/tools/tool.js";
@@ -222,17 +223,23 @@ describe("the search pool", () => {
   it("serves all who open the same file, by any path, until each has closed it", async () => {
     const link = `${test.db.name}.link`;
     symlinkSync(test.db.name, link);
-    const pools = [SearchPool.open(test.db.name), SearchPool.open(link)];
+    const linked = openReadOnly(link);
+    const pools = [SearchPool.open(test.db, 1), SearchPool.open(linked, 1)];
     expect(pools[1]).toBe(pools[0]);
     const find = (pool?: SearchPool) => pool?.call("email_search", { query: "contract", limit: 10 }, context, {});
     await pools[0]?.close();
     expect(await find(pools[1])).toEqual(await search("contract"));
     await pools[1]?.close();
     await expect(find(pools[1])).rejects.toThrow();
-    const next = SearchPool.open(test.db.name);
+    const next = SearchPool.open(test.db, 1);
     expect(await find(next)).toEqual(await search("contract"));
-    await next.close();
+    await next?.close();
+    linked.close();
     rmSync(link);
+  });
+
+  it("does not start for the little mail of the demo", () => {
+    expect(SearchPool.open(test.db)).toBeUndefined();
   });
 
   it("sees mail that another connection imported", async () => {
