@@ -234,7 +234,7 @@ describe("an agent function", () => {
     const late: Promise<unknown>[] = [];
     const agent: AgentFunction = async ({ callTool }) => {
       const call = () => callTool("email_search", { query: "dues" }).catch((error: Error) => error.message);
-      late.push(call(), delay(100).then(call));
+      late.push(delay(0).then(call), delay(100).then(call));
       return "x";
     };
     await run(agent, {}, tasks.slice(0, 1));
