@@ -1,5 +1,4 @@
 // Measures how well the search finds the gold emails of questions.
-
 import { questionQuery } from "../mail/mail-lookup.js";
 import type { AppContext } from "../platform/app-context.js";
 import type { SameMail } from "../scoring/scorer-entry.js";
