@@ -21,7 +21,7 @@ export type SearchAnswer = { readonly ok: true; readonly json: string } | Extrac
 const MAX_THREADS = 3;
 
 /** A search of less mail takes a few milliseconds, and starting a thread as much processor time as three questions. */
-const FEWEST_MAILS = 1_000;
+const FEWEST_MAILS = 500;
 
 /** Total for all threads. With 32 MB, a run uses 30 MB more memory and is no faster. */
 const YOUNG_GENERATION_MB = 12;

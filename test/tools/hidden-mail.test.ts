@@ -1,7 +1,8 @@
 import { rmSync, symlinkSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, test, vi } from "vitest";
 import { endOfDay } from "../../src/mail/date-range.js";
 import { openReadOnly } from "../../src/store/open-store.js";
+import { loadTools } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { SearchPool } from "../../src/tools/search-pool.js";
 import { resultValue, type ToolContext, type ToolResult } from "../../src/tools/tool.js";
@@ -236,6 +237,22 @@ describe("the search pool", () => {
     await next?.close();
     linked.close();
     rmSync(link);
+  });
+
+  it("serves the search tools of an agent, with the same results as without threads", async () => {
+    const calls = vi.spyOn(threads, "call");
+    const args = { query: "contract draft", inbox_id: MARCUS };
+    const resultWith = async (searchThreads?: SearchPool) => {
+      const tools = loadTools(test.db, "baseline", { mailbox: openMailbox(test.db), searchThreads });
+      const result = await tools.find(({ id }) => id === "email_search")?.call(args, context);
+      return listed(result as ToolResult);
+    };
+    const here = await resultWith();
+    expect(here.length).toBeGreaterThan(3);
+    expect(calls).not.toHaveBeenCalled();
+    expect(await resultWith(threads)).toEqual(here);
+    expect(calls).toHaveBeenCalledOnce();
+    calls.mockRestore();
   });
 
   it("does not start for the little mail of the demo", () => {
