@@ -283,7 +283,7 @@ export function alignmentOf(bad: readonly boolean[], fails: readonly boolean[], 
       : (2 * trueNegativeRate * (1 - falseFailureRate)) / (trueNegativeRate + 1 - falseFailureRate);
   const [n, m] = [bads.effective, goods.effective];
   const pooled = (trueNegativeRate * n + falseFailureRate * m) / (n + m);
-  // Infinite, or not a number, if there are no traces with one of the labels.
+  // Without good or bad traces, this is infinite or not a number.
   const variance = pooled * (1 - pooled) * (1 / n + 1 / m);
   const z = variance > 0 ? (trueNegativeRate - falseFailureRate) / Math.sqrt(variance) : 0;
   return { trueNegativeRate, falseFailureRate, alignment, failed, z };

@@ -7,8 +7,8 @@ import type { Db } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
 
 /**
- * Throws if questions could only get wrong answers, because there is no mail or their mailbox was not imported. Call it
- * before any money is spent. `allowPartial` is undefined if the command does not have a flag for it.
+ * Throws if questions could only get wrong answers, because no mail was imported, or not the mail of their mailboxes.
+ * Call it before any money is spent. `allowPartial` is undefined if the command does not have a flag for it.
  */
 export function checkMailboxes(
   db: Db,

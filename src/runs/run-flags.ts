@@ -63,7 +63,7 @@ interface RunFlag extends SharedFlag {
   readonly artProtocol?: string | number | boolean;
   /** `art-e ask` has the flag, too. */
   readonly isForAsk?: true;
-  /** Runs for which the library has the flag as an option: only new runs, or new and resumed runs (`session`). */
+  /** The library has the flag as an option, for new runs only (`new`), or for new and resumed runs (`session`). */
   readonly inLibrary?: "new" | "session";
   /** Name of the input file in messages, if the value is the path of one. */
   readonly reads?: string;

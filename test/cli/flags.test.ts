@@ -294,7 +294,7 @@ function listFlags({ flags }: Command): ListFlag[] {
   );
 }
 
-it("every flag for a number names the expected value if the given one is text", async () => {
+it("every flag for a number says what it expects if it gets text", async () => {
   const unexplained = (await allCommands()).flatMap(({ usage, command }) =>
     Object.entries(command.flags).flatMap(([name, { type, schema }]) => {
       const error = type === "number" ? schema?.safeParse(Number.NaN).error : undefined;

@@ -181,7 +181,7 @@ describe("makeBandArtifacts", () => {
     expect([scorer, counts]).toEqual([null, { high: 0, medium: 0, low: 1, unscored: 0 }]);
   });
 
-  it("rejects scores for which lower is better", async () => {
+  it("rejects a score that is better if it is lower", async () => {
     await expect(make("goldRank")).rejects.toThrow(
       "--by: expected a score for which higher is better, but for goldRank",
     );

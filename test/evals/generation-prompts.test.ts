@@ -228,7 +228,7 @@ describe("readWrittenEval", () => {
       /^its rubric is longer than 8000 characters$/,
     ],
     ["another language", written({ kind: "typescript" }), /^it is written in typescript, not in python$/],
-  ])("explains what is wrong with %s", (_, args, why) =>
+  ])("rejects %s, with the reason", (_, args, why) =>
     expect(readWrittenEval(reply(args), "python")).toEqual({ ok: false, why: expect.stringMatching(why) }),
   );
 

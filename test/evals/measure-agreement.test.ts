@@ -371,7 +371,7 @@ describe("requireLabels", () => {
   });
 
   const KEPT = " Of the first 11 bad traces, 4 are for making evals and 7 for testing them.";
-  const OTHERS = " The other 1 labels there are not by people, so they cannot validate an eval.";
+  const OTHERS = " Not counted: 1 label, because only labels by people can validate an eval.";
   const MODE = " Select a mode: --mode NAME (art-e evals modes).";
   it.each([
     ["choose", "3 good and 4 bad", " are available (minimum 4 of each).", requirement("training", 3, 4), KEPT],
@@ -391,7 +391,7 @@ describe("requireLabels", () => {
     ],
     ["choose and test", "1 good and 0 bad", " (minimum 7 of each).", requirement(null, 1, 0), ""],
     ["choose and test", "0 good and 0 bad", " (minimum 7 of each).", requirement(null, 0, 0), "", MODE],
-  ])("says what is missing to %s evals on %s traces", (verb, counts, text, required, kept, mode = "") =>
+  ])("rejects a request to %s evals with labels of only %s traces", (verb, counts, text, required, kept, mode = "") =>
     expect(required).toThrow(
       expect.objectContaining({
         message: `Too few labels to ${verb} evals: ${counts} traces for price${text}`,

@@ -123,7 +123,7 @@ describe("predictionPoweredRate", () => {
     expect(predictionPoweredRate(traces, { alike: 820, n: 1_000 }).value).toBeCloseTo(0.7, 9);
   });
 
-  it("widens the interval by the variance of wrong labels if none of them differs from its result", () => {
+  it("widens the interval by the variance of wrong labels even if each label equals the result", () => {
     const traces = Array.from({ length: 100 }, (_, i) => ({ passed: i < 50, good: i < 50, cluster: String(i) }));
     // 30% wrong labels: the variance 1/4 / 99 + 0.3 * 0.7 / 100 is that of 55 labels. The bounds are
     // (q - 0.3) / 0.4 for SciPy's quantiles q of the beta distribution with the parameters 28 and 28.

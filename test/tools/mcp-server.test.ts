@@ -16,7 +16,7 @@ let local: McpListener;
 let open: McpListener;
 let requested: unknown[];
 
-/** Emails as resources. The last one has no subject and no date. */
+/** Emails as resources. The last one lacks a subject and a date. */
 const shelfOf = (mails: number): MailOffer["shelf"] => ({
   list(cursor, limit) {
     requested.push([cursor, limit]);
@@ -75,7 +75,7 @@ interface Sent {
   readonly headers?: OutgoingHttpHeaders;
 }
 
-/** Unlike `fetch`, sends only the given headers. */
+/** Sends the headers as they are. `fetch` would add some. */
 async function send(body: string, { path = "/tools", method = "POST", headers = {} }: Sent = {}, to = local) {
   const sent = request({ port: portOf(to), path, method, headers: { "content-type": "application/json", ...headers } });
   const answered = new Promise<Json>((resolve, reject) => sent.on("error", reject).on("response", resolve));
@@ -116,6 +116,17 @@ describe("listenMcp", () => {
     expect(answer).toEqual({ jsonrpc: "2.0", id: null, error: expect.anything() });
     expect(`${status} ${answer.error.code} ${answer.error.message}`).toBe(error);
     expect([headers.connection, headers.allow]).toEqual(["close", status === 405 ? "POST" : undefined]);
+  });
+
+  it("rejects each foreign origin, host and type", async () => {
+    const port = portOf(local);
+    const statusOf = async (headers: OutgoingHttpHeaders) =>
+      (await send(PING, { headers: { host: `127.0.0.1:${port}`, ...headers } })).status;
+    for (const origin of ["http://localhost:3000", "http://127.0.0.1", `https://localhost:${port}`, "null"])
+      expect([origin, await statusOf({ origin })]).toEqual([origin, 403]);
+    for (const accept of ["text/html", "text/event-stream", "application/json;q=0", "application/jsonp"])
+      expect([accept, await statusOf({ accept })]).toEqual([accept, 406]);
+    expect(await statusOf({ host: `evil.example:${port}` })).toBe(403);
   });
 
   it.each(["POST /tools HTTP/1.0\r\n\r\n", "POST /tools HTTP/1.0\r\nHost:\r\n\r\n"])("rejects %j", async (words) => {
@@ -187,7 +198,7 @@ describe("listenMcp", () => {
 });
 
 describe("mailServer", () => {
-  it("offers only tools if it has no emails", async () => {
+  it("offers only tools if it was created without emails", async () => {
     expect(await introduce("/tools")).toMatchObject({
       capabilities: { tools: {} },
       serverInfo: { name: "art-e", version: "1.2.3" },

@@ -1,11 +1,11 @@
-// Addresses of invented senders of hostile emails, and their names.
+// Who hostile emails seem to come from: invented strangers, or addresses that look like those of known people.
 import { pick, type Random } from "./spin.js";
 
 const FIRST_NAMES = "dana morgan casey robin jamie avery quinn taylor jordan sydney".split(" ");
 const LAST_NAMES = "holt pryce vance marsh keller boyd sloan reyes larkin dorsey".split(" ");
 const DOMAINS = "lakeshore ridgeway bluepine silverton crestview millbrook easton highmoor".split(" ");
 
-/** Returns the address of a person whom nobody in the mail knows. */
+/** Returns the address of an invented person at an invented company. */
 export function outsider(random: Random): string {
   return `${pick(FIRST_NAMES, random)}.${pick(LAST_NAMES, random)}@${pick(DOMAINS, random)}-${pick(["group", "partners", "services", "office"], random)}.example`;
 }

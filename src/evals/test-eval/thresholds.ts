@@ -4,6 +4,7 @@ import { UserError } from "../../platform/errors.js";
 import { compact } from "../../platform/optional-values.js";
 import { lowerBounds } from "../../statistics/label-errors.js";
 import type { Db } from "../../store/open-store.js";
+import { counted } from "../../text/format.js";
 import { modeFlag, OVERALL } from "../criteria.js";
 import type { Agreement, EvalDefinition, EvalTest, ThresholdName } from "../definition.js";
 import { independentCounts, labelErrors, ratesDespiteErrors, wrongLabelsText } from "../label-error-correction.js";
@@ -42,7 +43,9 @@ export function requireLabels(db: Db, { half, good, bad, criterion, others = 0 }
     ? ""
     : ` Of the first ${MIN_IN_TRAINING + MIN_OF_A_KIND} bad traces, ${MIN_IN_TRAINING} are for making evals and ${MIN_OF_A_KIND} for testing them.`;
   const uncounted =
-    others === 0 ? "" : ` The other ${others} labels there are not by people, so they cannot validate an eval.`;
+    others === 0
+      ? ""
+      : ` Not counted: ${counted(others, "label")}, because only labels by people can validate an eval.`;
   const otherMode = good + bad + others > 0 ? "" : ` Select a mode: --mode NAME (${commandLine`art-e evals modes`}).`;
   const label = commandLine`art-e evals label ${[...labeledTracesWord(db, criterion), "--enriched"]}`;
   throw new UserError(

@@ -154,7 +154,7 @@ describe("a queued run after a failure", needs("redis"), () => {
       await expect.poll(async () => (await redis.client.keys("art-e:*:active")).length).toBe(0);
       const keys = await leftInRedis();
       const values = await Promise.all(keys.map((key) => redis.client.dumpBuffer(key)));
-      // Keys that expire by themselves, such as those of checks for stalled tasks, must still do so.
+      // Some keys expire by themselves, such as the marks of checks for stalled tasks, and must still expire.
       const lifetimes = await Promise.all(keys.map((key) => redis.client.pttl(key)));
       expect(await artE("run --resume latest --quiet", variables())).toMatchObject({ code: 0 });
       await expect.poll(leftInRedis).toEqual([]);
