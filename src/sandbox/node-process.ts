@@ -98,7 +98,8 @@ export class NodeProcess {
     (child.stdin as Writable).on("error", () => undefined);
     (child.stdout as Readable).setEncoding("utf8").on("data", (text: string) => this.take(text));
     child.on("error", (error) => this.put({ ended: `its process failed: ${error.message}` }));
-    child.on("exit", (code, signal) => void this.end(code, signal));
+    // "exit" can come before the last output.
+    child.on("close", (code, signal) => void this.end(code, signal));
   }
 
   /**

@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -48,6 +49,22 @@ async function firstLineOf(isolation: NodeIsolation, script: string, limitMs = 2
   }
 }
 
+/** Blocks this process until `count` of its child processes have ended, for at most 10 s. It learns of it afterwards. */
+function waitForEnded(count: number): void {
+  const ended = () => {
+    const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+    return pids.filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/stat`, "utf8").includes(`) Z ${process.pid} `);
+      } catch {
+        return false;
+      }
+    }).length;
+  };
+  const clock = new Int32Array(new SharedArrayBuffer(4));
+  for (let round = 0; round < 1_000 && ended() < count; round++) Atomics.wait(clock, 0, 0, 10);
+}
+
 describe.each(BOTH)("NodeProcess in %s", needs("linux"), (_, isolation) => {
   it.each([
     ["a line", "line({ a: 1 }); process.exit();", { value: { a: 1 } }],
@@ -57,6 +74,22 @@ describe.each(BOTH)("NodeProcess in %s", needs("linux"), (_, isolation) => {
     ["the exit code", "process.exit(7);", { ended: "its process exited with code 7" }],
   ])("returns %s", async (_what, script, line) => {
     expect(await firstLineOf(isolation, script)).toEqual(line);
+  });
+
+  // The kernel reports ended processes together, so that one can be reported before its last output is read.
+  it("returns the last line of a process that ended together with another one", async () => {
+    const child = await NodeProcess.start(isolation, program("line(1); process.exit();"), never);
+    try {
+      const other = spawn("echo", ["1"]);
+      other.stdout.once("data", () => {
+        child.send({});
+        waitForEnded(2);
+      });
+      waitForEnded(1);
+      expect(await child.receive(20_000, never)).toEqual({ value: 1 });
+    } finally {
+      await child.kill();
+    }
   });
 
   it("limits array buffers, which V8's heap does not include", async () => {
