@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { mutantsOfText } from "./mutants.js";
+import { mutantsOf, mutantsOfText } from "./mutants.js";
+import explained from "./survivors.json" with { type: "json" };
 
 /** The text after each mutant in turn. */
 const mutated = (text: string) =>
@@ -43,4 +44,12 @@ it("mutants are listed in the order of the text", () => {
   const starts = mutantsOfText("some.ts", "if (a > 1 && !b) c(2);").map(({ start }) => start);
   expect(starts).toEqual([...starts].sort((a, b) => a - b));
   expect(starts.length).toBe(6);
+});
+
+it("mutants with a reason in survivors.json exist", () => {
+  const missing = explained.filter(
+    ({ file, code, replacement }) =>
+      !mutantsOf(file).some((mutant) => mutant.code === code && mutant.replacement === replacement),
+  );
+  expect(missing).toEqual([]);
 });

@@ -155,7 +155,7 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
       return mergePostings(asTyped, index.postingsOfAny(spellings, inboxId), Math.max);
     };
     const { words, terms, corrections } = correctTerms(text, typed, correctors, {
-      isKnown: (term) => hasAny(postingsOf(term).rowids, { ...range, last: Number.MAX_SAFE_INTEGER }),
+      isKnown: (term) => postingsOf(term).rowids.some((position) => position >= range.first),
       mailsWith: (term) => positionsIn(postingsOf(term).rowids, range, filters),
       isIndexed: index.isIndexed,
       textAt: (position) => {
@@ -299,8 +299,4 @@ function positionsIn(rowids: Int32Array, { first, last }: PositionRange, filters
   const isListed = (position: number) =>
     position >= first && position <= last && filters.every((filter) => filter.has(position));
   return [...rowids.filter(isListed)];
-}
-
-function hasAny(rowids: Int32Array, { first, last }: PositionRange): boolean {
-  return rowids.some((position) => position >= first && position <= last);
 }

@@ -105,7 +105,7 @@ async function follow(request: WebRequest, dispatcher: Dispatcher, signal: Abort
     statuses: new Set([...REPEATING_REDIRECTS, 303]),
     discard: (reply) => reply.body?.cancel(),
     check({ status, from, to }) {
-      if (status === 303 || (status < 303 && method === "POST")) [method, body] = ["GET", null];
+      if (status === 303 || (status <= 302 && method === "POST")) [method, body] = ["GET", null];
       if (to.origin !== from.origin) {
         headers = Object.fromEntries(Object.entries(headers).filter(([name]) => OWN_HEADERS.has(name.toLowerCase())));
         if (body !== null)

@@ -161,10 +161,10 @@ function chanceOfMore(anchors: readonly { readonly all: Proportion; readonly lat
   for (const { all, late } of anchors) {
     if (all.successes === 0) continue;
     const own = Array.from({ length: late.n + 1 }, (_, k) => hypergeometric(k, all, late.n));
-    const sum = new Array<number>(distribution.length + late.n).fill(0);
-    for (const [i, p] of distribution.entries())
-      for (const [k, q] of own.entries()) sum[i + k] = (sum[i + k] ?? 0) + p * q;
-    distribution = sum;
+    const before = distribution;
+    distribution = Array.from({ length: before.length + late.n }, (_, total) =>
+      own.reduce((sum, q, k) => sum + q * (before[total - k] ?? 0), 0),
+    );
   }
   const observed = anchors.reduce((sum, { late }) => sum + late.successes, 0);
   return Math.min(

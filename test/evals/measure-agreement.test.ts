@@ -71,6 +71,9 @@ describe("measureAgreement", () => {
       truePositiveRate: { value: expect.closeTo(20 / 25, 12), n: 30 },
       trueNegativeRate: { value: expect.closeTo(5 / 7, 12), n: 21 },
     });
+    const { truePositiveRate: passed, falseFailureRate: failed } = weighted;
+    expect(failed.low).toBeCloseTo(1 - (passed.high ?? Number.NaN), 12);
+    expect(failed.high).toBeCloseTo(1 - (passed.low ?? Number.NaN), 12);
     // The one missed trace stands for more than a quarter of the bad ones: the 21 are worth about 9 (Kish).
     const { low, high } = weighted.trueNegativeRate;
     expect((high ?? 0) - (low ?? 1)).toBeGreaterThan(0.5);

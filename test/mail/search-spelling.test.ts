@@ -136,7 +136,13 @@ describe("correcting the words of a search", () => {
       }
     });
 
-    it("stay as typed if they occur in an email from another sender, or in an earlier one", () => {
+    it("stay as typed if they occur in an email from another sender, in an earlier one, or only in the newest one", () => {
+      const contactIsNewest = { after: null, before: on(12) };
+      expect(correctionsOf(ofBen("contact", { period: contactIsNewest }))).toEqual([]);
+      // Without that email, the word is unknown.
+      expect(correctionsOf(ofBen("contact", { period: { after: null, before: on(11) } }))).toEqual([
+        ["contact", "contract", "spelling", 1],
+      ]);
       expect(correctionsOf(ofBen("contract", { fromIds: [addressId(db, DAN)] }))).toEqual([]);
       const after = { after: on(11), before: "2001-05-15T00:00:00Z" };
       expect(correctionsOf(ofBen("contract", { period: after }))).toEqual([]);

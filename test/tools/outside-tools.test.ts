@@ -9,7 +9,7 @@ import { resultValue, type ToolContext } from "../../src/tools/tool.js";
 import type { ToolRow } from "../../src/tools/tools-store.js";
 import { gone, isThere } from "../platform/processes.js";
 import { never, openEmpty, type TestDb } from "../runs/demo-setup.js";
-import { KINDS, type OwnTools, openOwnTools, SECRET } from "./own-tools.js";
+import { KINDS, type OwnTools, openOwnTools, SECRET, startWeb, type WebServer } from "./own-tools.js";
 import {
   impatientServerFile,
   modernServerFile,
@@ -124,6 +124,48 @@ test("allows only the tool's parameters in a URL", () => {
   expect(problemOf("https://a.example/{{q}}/{{p}}", withQuery)).toBe(problem);
   expect(problemOf("https://a.example/{{p}}", { type: "object" })).toBe(problem);
   expect(problemOf("https://a.example/{{p}}", { type: "object", properties: null })).toBe(problem);
+});
+
+describe("an HTTP tool", () => {
+  let own: OwnTools;
+  let web: WebServer;
+  const requests: string[] = [];
+  beforeAll(async () => {
+    own = await openOwnTools();
+    web = await startWeb(({ method, url }, response) => {
+      requests.push(`${method} ${url}`);
+      response.end("done");
+    });
+  });
+  beforeEach(() => requests.splice(0));
+  afterAll(() => Promise.all([own.end(), web.close()]));
+  const call = (method: string, word: string) => {
+    const tool = own.tool("http", { method, url: `${web.url}/about/{{word}}?w={{ word }}` });
+    return tool.call({ do: "echo", word }, context);
+  };
+
+  it.each([
+    ["GET", "/about/a%2Fb%20%3F%23%26..?w=a%2Fb+%3F%23%26..&do=echo"],
+    ["DELETE", "/about/a%2Fb%20%3F%23%26..?w=a%2Fb+%3F%23%26..&do=echo"],
+    ["PUT", "/about/a%2Fb%20%3F%23%26..?w=a%2Fb%20%3F%23%26.."],
+  ])("encodes arguments in the path and query of a %s request", async (method, url) => {
+    expect(await call(method, "a/b ?#&..")).toEqual({ ok: true, value: "done" });
+    expect(requests).toEqual([`${method} ${url}`]);
+  });
+
+  it.each([".", ".."])("sends no request if an argument is %j in the path", async (word) => {
+    const error = "An argument adds . or .. to the path of the URL. The request was not sent.";
+    expect(await call("GET", word)).toEqual({ ok: false, kind: "failed", error });
+    expect(requests).toEqual([]);
+  });
+});
+
+test("reports a command tool's program that does not exist", async () => {
+  const own = await openOwnTools();
+  const result = await own.tool("command", { command: ["/no/such/program"] }).call({ do: "echo" }, context);
+  const error = "Cannot start the program /no/such/program: no such file or directory";
+  expect(result).toEqual({ ok: false, kind: "failed", error });
+  await own.end();
 });
 
 describe("connections to MCP servers", () => {
