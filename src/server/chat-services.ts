@@ -54,9 +54,17 @@ export async function withChatServices<T>(
   return withStore(settings, async (db) => {
     const live = openLiveTraces(db, liveOptions, { settings, note });
     const outside = openExternalResources(env);
-    const searchThreads = SearchPool.open(db);
+    let searchThreads: SearchPool | undefined;
+    const resources = {
+      mailbox: openMailbox(db),
+      outside,
+      // A server can be started before the import of its mail.
+      get searchThreads() {
+        searchThreads ??= SearchPool.open(db);
+        return searchThreads;
+      },
+    };
     try {
-      const resources = { mailbox: openMailbox(db), searchThreads, outside };
       return await use({ db, resources, models, chatTimeoutMs: chatMs, live });
     } finally {
       await Promise.all([searchThreads?.close(), outside.close(), live?.close(NEVER)]);
