@@ -1,4 +1,5 @@
 // Compares stored runs, and refuses those that cannot be compared.
+import { isDeepStrictEqual } from "node:util";
 import {
   type ComparableRun,
   comparableRun,
@@ -69,6 +70,7 @@ function compareAll(
 ): Comparison {
   const [baseline, ...candidates] = runs as [ComparableRun, ...ComparableRun[]];
   const comparisons = candidates.map((candidate) => {
+    refuseItself(baseline, candidate);
     const shared = sharedScores(baseline.head, candidate.head, options.failedTasks);
     const scorers = scorersAmong(options.metric ?? sharedMetrics(shared), shared);
     const comparison = compareRuns(baseline, candidate, scorers, options.flips, options.failedTasks);
@@ -91,6 +93,20 @@ function compareAll(
 function noteOnUntil({ settings }: RunHead, { sequential }: CompareOptions): string {
   if (settings.until === undefined || sequential) return "";
   return " It was run with --until, so only always-valid intervals may be read (--sequential).";
+}
+
+/**
+ * Throws a UserError if both are the same run with the same results, which would count as evidence that nothing
+ * changed. A results file from before the run was scored again has other results.
+ */
+export function refuseItself(baseline: ComparableRun, candidate: ComparableRun): void {
+  const { runId } = baseline.head;
+  if (candidate.head.runId !== runId || !isDeepStrictEqual(baseline.questions, candidate.questions)) return;
+  throw new UserError(
+    "runs_equal",
+    `Cannot compare run ${runId} with itself.`,
+    "Pass another run or results file. A file that run -o has written since is this run's.",
+  );
 }
 
 function refuseIncomparable({ baseline, candidate, incomparable }: RunComparison): void {

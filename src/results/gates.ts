@@ -35,6 +35,7 @@ import { ACCURACY, JUDGED, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } fr
 import { judgeSettingsSchema } from "../traces/judgment.js";
 import { scaleText } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
+import { refuseItself } from "./compare-stored-runs.js";
 import { type RunSource, RunSources, unfinished } from "./results-file.js";
 
 /** Thresholds and the comparison of a gate, as the flags of `run` and `gate` state them. */
@@ -200,6 +201,7 @@ class Gates {
   }
 
   private compareWithBaseline(baseline: Baseline, run: ComparableRun, evidence: RunEvidence): Gate {
+    refuseItself(baseline.run, run);
     const [before, after] = [expectedScores(baseline.run.head), expectedScores(run.head)];
     const scorer = scorerOfMetric(this.metric, before, after);
     const shared = sharedMetrics(sharedScores(baseline.run.head, run.head, this.failedTasks));

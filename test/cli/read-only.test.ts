@@ -27,7 +27,7 @@ describe("a read-only database", needs("sandbox", hasBubblewrap), () => {
     [["show", "latest/1"], "base quantity"],
     [["runs", "list"], "baseline"],
     [["agents", "list"], "email-search"],
-    [["compare", "latest", "latest"], "questions"],
+    [["compare", "latest", "--published"], "published"],
     [["export-traces", "-o", "read.jsonl", "--quiet"], ""],
   ])("serves %j", async (words, shown) => {
     const { code, stdout, stderr } = await inReadOnlyFolder(words);

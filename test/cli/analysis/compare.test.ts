@@ -2,8 +2,14 @@ import { existsSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 
+/** Writes the results of another run with the same answers to `again.json`. */
+function repeat({ readJson, write }: ReturnType<typeof workFolder>, file: string): void {
+  write("again.json", JSON.stringify({ ...readJson(file), runId: "run_again" }));
+}
+
 describe("comparing runs", () => {
-  const { artE, readJson, write } = workFolder({ mail: MAIL });
+  const folder = workFolder({ mail: MAIL });
+  const { artE, readJson, write } = folder;
   const RUN = `run -a baseline --dataset ${QUESTIONS} --quiet`;
 
   beforeAll(async () => {
@@ -45,7 +51,8 @@ describe("comparing runs", () => {
     });
 
     it("compares the first run with each of the others", async () => {
-      const { stdout } = await artE("compare full.json short.json full.json --json");
+      repeat(folder, "full.json");
+      const { stdout } = await artE("compare full.json short.json again.json --json");
       const [first, second] = JSON.parse(stdout).comparisons;
       expect(first.candidate).toBe(idOf("short.json"));
       const scores = second.metrics.slice(0, 3);
@@ -78,8 +85,22 @@ describe("comparing runs", () => {
       expect(forced.stdout).toContain("NOT COMPARABLE: the runs differ in the mail");
     });
 
+    it("compares a run with its results before it was scored again", async () => {
+      const saved = readJson("full.json");
+      const taskResults = saved.taskResults.map((result: { scores: object }) => ({
+        ...result,
+        scores: { ...result.scores, exactMatch: 1 },
+      }));
+      write("before.json", JSON.stringify({ ...saved, taskResults }));
+      const { stdout } = await artE("compare before.json full.json --metric exactMatch --json");
+      const [exactMatch] = JSON.parse(stdout).comparisons[0].metrics;
+      expect(exactMatch).toMatchObject({ wins: 0, losses: 40, ties: 0 });
+    });
+
     it.each([
       ["compare latest", "compare: a baseline is required."],
+      ["compare full.json short.json full.json", "Cannot compare run run_"],
+      ["compare latest short.json", "Cannot compare run run_"],
       ["compare full.json none.json", "Results file none.json does not exist."],
       ["compare full.json run_none", 'Unknown run "run_none" in ./art-e.db.'],
       ["compare full.json broken.json", "broken.json is not a results file of art-e: runId: "],
@@ -135,7 +156,8 @@ describe("comparing runs", () => {
 });
 
 describe("gates", () => {
-  const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
+  const folder = workFolder({ mail: MAIL });
+  const { artE, path, read, readJson, write } = folder;
   const RUN = `run -a baseline --dataset ${QUESTIONS} -l 30`;
 
   beforeAll(async () => {
@@ -145,8 +167,9 @@ describe("gates", () => {
 
   describe("art-e gate", () => {
     it("passes a run that meets every threshold", async () => {
+      repeat(folder, "base.json");
       const { code, stdout, stderr } = await artE(
-        "gate base.json --fail-under sources=0.5,found=0.9 --baseline base.json --no-worse-than 0.2",
+        "gate base.json --fail-under sources=0.5,found=0.9 --baseline again.json --no-worse-than 0.2",
       );
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(stdout.split("\n")).toEqual([
@@ -194,7 +217,8 @@ describe("gates", () => {
     });
 
     it("misses every gate for a run that answers nothing, and names the reason", async () => {
-      const line = "gate short.json --fail-under found=0.5,hallucination=0.5 --baseline short.json --no-worse-than 0.5";
+      repeat(folder, "short.json");
+      const line = "gate short.json --fail-under found=0.5,hallucination=0.5 --baseline again.json --no-worse-than 0.5";
       const { code, stdout } = await artE(line);
       expect(code).toBe(3);
       expect(stdout.match(/^missed .+; no task has an answer/gm)).toHaveLength(3);
@@ -247,6 +271,7 @@ describe("gates", () => {
         "gate base.json --baseline base.json --no-worse-than 1",
         "--no-worse-than 1: accuracy is from 0 to 1, so nothing",
       ],
+      ["gate base.json --baseline base.json", "Cannot compare run run_"],
       ["gate base.json --baseline none.json", "Results file none.json does not exist."],
       ["gate base.json --junit no/where.xml", "--junit: Cannot write no/where.xml: the folder no does not exist."],
     ])("rejects %s", async (line, message) => {

@@ -29,7 +29,7 @@ const COMMANDS = [
   "export-traces --format otlp -o traces.otlp.jsonl --overwrite",
   "export-results latest -o tables --overwrite",
   `search ${MARCUS} base quantity`,
-  "compare latest latest",
+  "compare latest --published",
   "agents list",
   "agents show email-search",
   "tools list",
