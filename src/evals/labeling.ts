@@ -1,5 +1,4 @@
 // Chooses the traces that a person labels next: random and enriched samples, and repetitions.
-import { createHash } from "node:crypto";
 import { UserError } from "../platform/errors.js";
 import { seededRandom } from "../statistics/seeded-random.js";
 import type { Db } from "../store/open-store.js";
@@ -22,6 +21,7 @@ import {
   traceIdsToLabel,
   unconfirmedTraces,
 } from "./labels.js";
+import { shuffleByHash } from "./split-questions.js";
 
 export interface LabelingOptions {
   /** A run, or null for chats. */
@@ -144,7 +144,10 @@ export async function drawLikelyFailures(
   return (await drawEnriched(db, ids, { score, seed })).map((one) => ({ drawn: "enriched", ...one }));
 }
 
-/** Draws all traces in random order, with the same chance for each. */
+/**
+ * Draws all traces in random order, with the same chance for each. The order does not depend on the labels, so the
+ * remaining traces keep it in later sessions.
+ */
 export function drawAtRandom(ids: readonly string[], seed: number): NewTrace[] {
   return shuffleByHash(ids, seed).map((traceId, i) => ({
     traceId,
@@ -152,15 +155,6 @@ export function drawAtRandom(ids: readonly string[], seed: number): NewTrace[] {
     drawnFrom: ids.length - i,
     probability: null,
   }));
-}
-
-/**
- * Returns a random order that does not depend on the labels, so the remaining traces keep their order in later
- * sessions.
- */
-export function shuffleByHash(ids: readonly string[], seed: number): string[] {
-  const keyed = ids.map((id) => ({ id, key: createHash("sha256").update(`${seed} ${id}`).digest("hex") }));
-  return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ id }) => id);
 }
 
 /** Number of new traces between two repetitions. A tenth of all traces are repetitions. */
@@ -185,7 +179,7 @@ export class LabelQueue {
     const sessionIds: string[] = [];
     for (const [i, next] of this.traces.entries()) {
       if (i > 0 && i % NEW_BETWEEN_REPEATS === 0) {
-        const [repeat] = pool.splice(this.random(Math.max(1, pool.length)), 1);
+        const [repeat] = pool.splice(this.random(pool.length), 1);
         if (repeat !== undefined) yield { traceId: repeat, isRepeat: true, ...UNKNOWN_DRAW };
         // Annotators still remember the most recent traces, so these are repeated later.
         pool.push(...sessionIds.splice(0));

@@ -133,10 +133,15 @@ export function dealByHash(
   parts: number,
   seed: number,
 ): ReadonlyMap<string, number> {
-  const order = [...new Set(questions)]
-    .map((question) => ({ question, rank: `${isOfKind(question) ? 0 : 1} ${hashOf(`${seed} ${question}`)}` }))
-    .sort((a, b) => (a.rank < b.rank ? -1 : 1));
-  return new Map(order.map(({ question }, i) => [question, i % parts]));
+  const order = shuffleByHash([...new Set(questions)], seed);
+  const ofKindFirst = [...order.filter(isOfKind), ...order.filter((question) => !isOfKind(question))];
+  return new Map(ofKindFirst.map((question, i) => [question, i % parts]));
+}
+
+/** Returns a random order that depends only on the ids and the seed, so ids keep their order if others are removed. */
+export function shuffleByHash(ids: readonly string[], seed: number): string[] {
+  const hashed = ids.map((id) => `${hashOf(`${seed} ${id}`)} ${id}`).sort();
+  return hashed.map((one) => one.slice(one.indexOf(" ") + 1));
 }
 
 /** Fractions of fourths and sevenths do not add up exactly. */
@@ -160,8 +165,8 @@ function groupByQuestion(db: Db, labeled: Iterable<TraceToAssign>): Group[] {
     }
     const matchingGroups = [...new Set(keys.flatMap((key) => byKey.get(key) ?? []))];
     // A trace that matches questions in both halves counts as seen in training.
-    const [group = { question: keys[0], half: null, keys: new Set<string>(), traces: [] }] = matchingGroups.toSorted(
-      (a, b) => rank(a.half) - rank(b.half),
+    const [group = { question: keys[0], half: null, keys: new Set<string>(), traces: [] }] = HALVES.flatMap((half) =>
+      matchingGroups.filter((one) => one.half === half),
     );
     for (const other of matchingGroups) {
       if (other === group || other.half !== null) continue;
@@ -177,6 +182,4 @@ function groupByQuestion(db: Db, labeled: Iterable<TraceToAssign>): Group[] {
   return [...groups];
 }
 
-function rank(half: Half | null): number {
-  return half === "training" ? 0 : half === "heldout" ? 1 : 2;
-}
+const HALVES = ["training", "heldout", null] as const;

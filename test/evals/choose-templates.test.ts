@@ -6,7 +6,8 @@ import {
   type MeasuredTemplate,
   type TrainingLabels,
 } from "../../src/evals/choose-templates.js";
-import { type EvalTemplate, TEMPLATES } from "../../src/evals/templates.js";
+import { isMissed } from "../../src/evals/run-evals/run-rules.js";
+import { conditionOf, type EvalTemplate, TEMPLATES } from "../../src/evals/templates.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
 import { slow } from "../machine-requirements.js";
 
@@ -44,6 +45,17 @@ const rejectionsOf = (all: readonly MeasuredTemplate[], labels: TrainingLabels, 
 
 const chosenOf = (all: readonly MeasuredTemplate[], labels: TrainingLabels, seed = 1) =>
   [...rejectionsOf(all, labels, seed)].filter(([, rejection]) => rejection === null).map(([name]) => name);
+
+describe("TEMPLATES", () => {
+  it.each(TEMPLATES.filter(({ bound }) => bound !== "cut"))(
+    "allow only the best value of a fraction, a flag or a number of faults ($name)",
+    (template) => {
+      const condition = conditionOf(template, 5);
+      const [best, next] = "at_least" in condition ? [1, 0.99] : [0, 1];
+      expect([best, next].map((value) => isMissed(condition, { value }))).toEqual([false, true]);
+    },
+  );
+});
 
 describe("alignmentOf", () => {
   it("returns the weighted fractions computed by hand", () => {

@@ -12,7 +12,7 @@ import {
   sampledUnseenLabels,
 } from "../../src/evals/effective-labels.js";
 import { labelPairs, listDisagreements, summarizeLabels } from "../../src/evals/label-agreement.js";
-import { saveGivenLabel } from "../../src/evals/labeling.js";
+import { openLabeling, saveGivenLabel } from "../../src/evals/labeling.js";
 import {
   drawnFromSchema,
   LABEL_DRAWS,
@@ -23,18 +23,19 @@ import {
   withValidDraw,
 } from "../../src/evals/labels.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
+import { saveSynthetic } from "../reports/synthetic-run.js";
 import { trace } from "../scoring/trace.js";
 
 const folder = mkdtempSync(join(tmpdir(), "art-e-probabilities-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Saves traces of chats, each with a separate question. */
-function saveTraces(db: Db, count: number): string[] {
+function saveTraces(db: Db, count: number, prefix = "t"): string[] {
   const add = db.prepare(
     "INSERT INTO traces (id, agent_id, session_id, started_at, ending, trace) VALUES (?, 'a', 's', '2026-01-01', 'answered', ?)",
   );
   return Array.from({ length: count }, (_, i) => {
-    const traceId = `t${String(i).padStart(3, "0")}`;
+    const traceId = `${prefix}${String(i).padStart(3, "0")}`;
     const question = { question: `Question ${i}?`, answer: `Gold ${i}`, message_ids: [`<${i}@x>`] };
     add.run(traceId, JSON.stringify({ ...trace({ traceId }, question), scores: {} }));
     return traceId;
@@ -192,9 +193,56 @@ describe("withValidDraw", () => {
     [0.018, 1_000, true],
     [1, 2_000, false],
     [1, 1, true],
+    [1.1, 1, false],
+    [1e-9, 1_000_000_000, true],
+    [1e-9, 1_000_000_001, false],
   ])("bounds the weights of labels (probability %d of %d traces)", (probability, drawn_from, isValid) =>
     expect(schema.safeParse({ drawn: "enriched", drawn_from, probability }).success).toBe(isValid),
   );
+});
+
+describe("openLabeling", () => {
+  const db = openStore(join(folder, "queues.db"), { mustExist: false });
+  afterAll(() => db.close());
+  saveSynthetic(db, { id: "run_a", tasks: 2 });
+  const [disputed = "", adjudicated = "", agreed = ""] = saveTraces(db, 3);
+  const ofRun = "trace_run_a_1";
+  const queueOf = async (run: string | null, mode: "adjudicate" | "confirm") => {
+    const options = { run, criterion: "overall", seed: 1, annotator: null, enriched: false, [mode]: true };
+    const { waiting, queue } = await openLabeling(db, options);
+    expect([...queue]).toHaveLength(waiting);
+    return [...queue];
+  };
+
+  it("queues the disagreements on the selected traces that nobody has adjudicated", async () => {
+    const given = { ...GIVEN, ...RANDOM };
+    saveLabels(
+      db,
+      [disputed, adjudicated, agreed, ofRun].flatMap((traceId) => [
+        { ...given, traceId, annotator: "ann", label: "good" as const },
+        { ...given, traceId, annotator: "ben", label: traceId === agreed ? ("good" as const) : ("bad" as const) },
+      ]),
+    );
+    saveGivenLabel(db, { ...given, traceId: adjudicated, label: "bad", basis: "adjudicated" });
+    const labels = [
+      { annotator: "ann", label: "good", note: null },
+      { annotator: "ben", label: "bad", note: null },
+    ];
+    const draw = { drawn: "unknown", drawnFrom: null, probability: null };
+    expect(await queueOf(null, "adjudicate")).toEqual([{ traceId: disputed, isRepeat: false, ...draw, labels }]);
+    expect(await queueOf("run_a", "adjudicate")).toEqual([{ traceId: ofRun, isRepeat: false, ...draw, labels }]);
+  });
+
+  it("queues the selected traces that a coding note calls bad, with their draws", async () => {
+    const coded = { ...GIVEN, ...RANDOM, basis: "coded", label: "bad" } as const;
+    const [noted = ""] = saveTraces(db, 1, "noted");
+    saveLabels(db, [
+      { ...coded, traceId: noted },
+      { ...coded, traceId: "trace_run_a_2" },
+    ]);
+    expect(await queueOf(null, "confirm")).toEqual([{ traceId: noted, isRepeat: false, ...RANDOM }]);
+    expect(await queueOf("run_a", "confirm")).toEqual([{ traceId: "trace_run_a_2", isRepeat: false, ...RANDOM }]);
+  });
 });
 
 describe("saveGivenLabel", () => {

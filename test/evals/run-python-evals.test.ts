@@ -163,6 +163,7 @@ describe("the isolation of runPythonEval", needs("sandbox", choice.ok), () => {
     ["raises while loading", "1 / 0", /^ZeroDivisionError: division by zero \(line 1\)$/],
     ["exits immediately", "import os\nos._exit(3)", /^the code could not be loaded: its process exited with code 3$/],
     ["imports a missing module", "import requests", /^ModuleNotFoundError/],
+    ["raises an exception with a long name", 'raise type("N" * 501, (Exception,), {})', /^N{500}$/],
   ])("runs no trace if the code %s", async (_, code, error) => {
     const errors = await errorsOf(code);
     expect(errors).toHaveLength(12);

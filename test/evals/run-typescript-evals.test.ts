@@ -252,6 +252,7 @@ it.each([
   ],
   ["/** Right. */\nexport default ({ reference }) => ({})\nexport const reference: boolean = true", "Right.", true],
   ["/** Right. */\nexport default ({ reference }) => ({})", "Right.", false],
+  [`/** ${"a".repeat(1_000)}b */\nexport default () => ({})`, "a".repeat(1_000), false],
   ["/* off:\nexport const reference = true;\n*/\nexport default () => ({})", null, false],
   ["// without a reference\nexport const check = async (input, output) => ({ score: 1, reason: '' });", null, false],
   ["import x from 'y'; let n = 0; export default function f(input, output) { return n; }", null, false],

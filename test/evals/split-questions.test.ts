@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { writeCriterion } from "../../src/evals/criteria.js";
 import type { EvaluatedTrace } from "../../src/evals/definition.js";
 import { hashTested, iterateLabeled, labeledPages } from "../../src/evals/effective-labels.js";
 import { openLabeling } from "../../src/evals/labeling.js";
 import { type LabelDraw, saveLabels } from "../../src/evals/labels.js";
-import { questionKeys } from "../../src/evals/split-questions.js";
+import { HalfCounts, questionKeys } from "../../src/evals/split-questions.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import { judged } from "../scoring/judged-trace.js";
 import { trace } from "../scoring/trace.js";
@@ -22,6 +23,43 @@ describe("questionKeys", () => {
     ["match for the same gold answer and gold emails", asked("What day is the party on?", "May 5.", ["<a@x>"]), true],
     ["do not match for the same answer from other emails", asked("What day is the fair?", "May 5", ["<c@x>"]), false],
   ])("returns keys that %s", (_, other, expected) => expect(same(one, other)).toBe(expected));
+
+  const chat = { ...one, kind: "chat", question: "When is the party?" } as unknown as EvaluatedTrace;
+  const task = (id: string, counterpart: string | null) => {
+    const suite = { kind: "suite", taskId: id, task: { id, instruction: `Do ${id}`, counterpart } };
+    return { ...one, ...suite } as unknown as EvaluatedTrace;
+  };
+
+  it("returns only the key of the wording without a gold answer, gold emails or another wording", () => {
+    const others = [asked("When?", " "), asked("When?", "May 5", []), chat, task("a", null)];
+    expect([one, ...others, task("a", "b")].map((each) => questionKeys(each).length)).toEqual([2, 1, 1, 1, 1, 2]);
+    expect(questionKeys(chat)).toEqual(questionKeys(one).slice(0, 1));
+  });
+
+  it("returns keys that match for the two wordings of a suite task", () => {
+    expect(same(task("a", "b"), task("b", "a"))).toBe(true);
+    expect([task("c", "d"), task("c", null)].map((other) => same(task("a", "b"), other))).toEqual([false, false]);
+  });
+});
+
+describe("HalfCounts", () => {
+  it.each([
+    [0, 0, 0],
+    [4, 0, 4],
+    [4, 7, 0],
+    [0, 7, -4],
+    [5, 10, 0],
+    [9, 7, 5],
+    [4, 8, -1 / 3],
+  ])("returns a surplus for %d bad training traces and %d held-out ones of %d", (training, heldout, surplus) => {
+    const counts = new HalfCounts();
+    counts.add("training", []);
+    for (let i = 0; i < training; i++) counts.add("training", ["a", "b"]);
+    for (let i = 0; i < heldout; i++) counts.add("heldout", ["a", "b"]);
+    expect(counts.surplus(["a"])).toBeCloseTo(surplus, 9);
+    expect(counts.surplus(["a", "b", "c"])).toBeCloseTo(2 * surplus, 9);
+    expect(counts.surplus([])).toBe(1);
+  });
 });
 
 describe("labels in a database", () => {
@@ -156,14 +194,75 @@ describe("labels in a database", () => {
     expect([...iterateLabeled(db, "old", "heldout")]).toHaveLength(3 * held.length);
   });
 
-  it("change the held-out half's hash if a label changes, or if one is added after the half's first use", () => {
+  it("put new questions into training if new traces of known questions made the held-out half too large", () => {
+    const questions = Array.from({ length: 14 }, (_, i) => asked(`Known ${i}?`, `Known gold ${i}`, [`<k${i}@x>`]));
+    const ids = save(questions, "known");
+    label(ids.slice(0, 11), "known", () => true);
+    const [heldout, ...others] = [...iterateLabeled(db, "known", "heldout")];
+    expect(others).toHaveLength(6);
+    label(save(Array(9).fill(heldout?.trace), "again"), "known", () => true);
+    label(ids.slice(11), "known", () => true);
+    // 16 held-out traces are nine more than the first seven, so three more are due to training.
+    expect([...iterateLabeled(db, "known", "training")]).toHaveLength(7);
+  });
+
+  it("put a trace that matches questions of both halves into training", () => {
+    const questions = Array.from({ length: 20 }, (_, i) => asked(`Half ${i}?`, `Half gold ${i}`, [`<h${i}@x>`]));
+    const ids = save(questions, "half");
+    label(ids, "half", () => true);
+    expect([...iterateLabeled(db, "half", null)]).toHaveLength(20);
+    const halves = halfOf();
+    const [heldout, training] = (["heldout", "training"] as const).map((half) =>
+      ids.findIndex((id) => halves.get(id) === half),
+    );
+    const both = [asked(`Half ${heldout}?`, `Half gold ${training}`, [`<h${training}@x>`])];
+    const mirrored = [asked(`Half ${training}?`, `Half gold ${heldout}`, [`<h${heldout}@x>`])];
+    label(save(both, "both"), "half", () => true);
+    label(save(mirrored, "mirrored"), "half", () => true);
+    expect([...iterateLabeled(db, "half", null)]).toHaveLength(22);
+    expect([halfOf().get("both_0000"), halfOf().get("mirrored_0000")]).toEqual(["training", "training"]);
+  });
+
+  it("join two new questions if a third trace has the wording of one and the gold answer of the other", () => {
+    const triples = Array.from({ length: 12 }, (_, i) => [
+      asked(`First ${i}?`, `First gold ${i}`, [`<f${i}@x>`]),
+      asked(`Second ${i}?`, `Second gold ${i}`, [`<g${i}@x>`]),
+      asked(`First ${i}?`, `Second gold ${i}`, [`<g${i}@x>`]),
+    ]);
+    label(save(triples.flat(), "triple"), "triple", () => true);
+    const labeled = [...iterateLabeled(db, "triple", null)];
+    expect(labeled).toHaveLength(36);
+    const questions = triples.map((_, i) => new Set(labeled.slice(3 * i, 3 * i + 3).map(({ question }) => question)));
+    expect(questions.map(({ size }) => size)).toEqual(triples.map(() => 1));
+    const bads = [...iterateLabeled(db, "triple", "heldout")].length;
+    // Each question adds three traces to a half, whose share is four to seven and then one to three.
+    expect([24, 27]).toContain(bads);
+  });
+
+  it("divide good traces in the same shares, although questions with bad traces come first", () => {
+    for (let set = 0; set < 6; set++) {
+      const same = Array.from({ length: 7 }, () => asked(`Mixed ${set}?`, `Mixed gold ${set}`, [`<m${set}@x>`]));
+      const others = Array.from({ length: 23 }, (_, i) =>
+        asked(`Mixed ${set}, good ${i}?`, `Good gold ${set} ${i}`, [`<m${set}.${i}@x>`]),
+      );
+      label(save([...same, ...others], `mixed${set}`), `mixed${set}`, (i) => i === 0);
+      const good = [...iterateLabeled(db, `mixed${set}`, "training")].filter((one) => one.label.label === "good");
+      // 4 of the first 11, and a quarter of the other 18.
+      expect([8, 9]).toContain(good.length);
+    }
+  });
+
+  it("change the held-out half's hash with the criterion's sentence, a changed label, or one used for the first time", () => {
     const ids = save(
       Array.from({ length: 40 }, (_, i) => asked(`Stale ${i}?`, `Gold stale ${i}`, [`<s${i}@x>`])),
       "stale",
     );
     label(ids.slice(0, 30), "stale", (i) => i % 2 === 0);
     expect([...iterateLabeled(db, "stale", null)]).toHaveLength(30);
+    const unnamed = hashTested(db, "stale", "heldout");
+    writeCriterion(db, "stale", "The answer is current.");
     const before = hashTested(db, "stale", "heldout");
+    expect(before).not.toBe(unnamed);
     label(ids.slice(30), "stale", () => true);
     expect(hashTested(db, "stale", "heldout")).toBe(before);
     label(ids.slice(0, 30), "stale", (i) => i % 2 === 1);

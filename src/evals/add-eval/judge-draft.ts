@@ -9,7 +9,7 @@ import { getRun } from "../../traces/runs-store.js";
 import { criterionSentence, modeFlag } from "../criteria.js";
 import { BY_PERSON, type EvalDraft } from "../definition.js";
 import { type EffectiveLabel, hashLabels, iterateLabeled } from "../effective-labels.js";
-import { shuffleByHash } from "../labeling.js";
+import { shuffleByHash } from "../split-questions.js";
 
 interface JudgeDraft {
   readonly name: string;

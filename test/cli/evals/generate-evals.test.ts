@@ -133,6 +133,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
       version: 1,
       kind: "python",
       rounds: 2,
+      ended: "it agrees with all training labels",
       alignment: 1,
       rejection: null,
     });

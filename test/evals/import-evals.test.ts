@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { BY_PERSON } from "../../src/evals/definition.js";
 import { importEvals } from "../../src/evals/eval-files.js";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import { openStore } from "../../src/store/open-store.js";
@@ -13,9 +14,9 @@ const settings = { db: join(folder, "evals.db"), cacheDir: folder, agentStderr: 
 openStore(settings.db, { mustExist: false }).close();
 const choice = await chooseSandbox();
 
-async function imported(code: string) {
-  const path = join(folder, "checked.py");
-  writeFileSync(path, code);
+async function imported(text: string, name = "checked.py") {
+  const path = join(folder, name);
+  writeFileSync(path, text);
   const [one] = await importEvals([path], settings, new AbortController().signal);
   return { criterion: one?.stored.definition.criterion, reference: one?.stored.definition.reference };
 }
@@ -114,4 +115,21 @@ describe("importEvals of a Python file", needs("sandbox", choice.ok), () => {
   ])("rejects code that overflows Python's parser (%s)", async (_, code) => {
     await expect(imported(code)).rejects.toThrow(/Cannot read the eval .*: (it is not valid|Python cannot parse it)/);
   });
+});
+
+it("importEvals reads a file of 16,000,000 bytes, but not a larger one", async () => {
+  const pass = { all: [{ feature: "sources", at_least: 1 }] };
+  const file = JSON.stringify({
+    name: "large",
+    version: 1,
+    kind: "rules",
+    reference: false,
+    criterion: "It cites.",
+    pass,
+    origin: BY_PERSON,
+  });
+  expect(await imported(file.padEnd(16_000_000), "large.json")).toEqual({ criterion: "It cites.", reference: false });
+  await expect(imported(file.padEnd(16_000_001), "large.json")).rejects.toThrow(
+    `Cannot read the eval ${join(folder, "large.json")}: the file is larger than 16000000 bytes.`,
+  );
 });
