@@ -129,7 +129,8 @@ export class ClusteredMean {
     const variance = Math.max(observed, (degrees * observed + PRIOR_CLUSTERS * largest) / (degrees + PRIOR_CLUSTERS));
     const effective = this.effectiveNumber(share, variance, degrees + effectiveClusters / n) / designEffect;
     const { low, high } = wilson(share * effective, effective);
-    return low === null || high === null ? { low, high } : { low: min + width * low, high: min + width * high };
+    const onScale = (bound: number | null) => (bound === null ? null : min + width * bound);
+    return { low: onScale(low), high: onScale(high) };
   }
 
   /**

@@ -29,38 +29,49 @@ export interface PredictedTrace {
 export function predictionPoweredRate(traces: readonly PredictedTrace[], pairs: LabelPairs | null): Estimate {
   const labeled = traces.filter(({ good }) => good !== null);
   if (labeled.length < 2) return NO_ESTIMATE;
-  const weights = labeled.map(({ weight = 1 }) => weight);
-  const passes = labeled.map(({ passed }) => Number(passed));
-  const labels = labeled.map(({ good }) => Number(good));
-  const beta = tunedBeta(passes, labels, weights);
-  const residuals = labels.map((label, i) => label - beta * (passes[i] ?? 0));
-  const results = traces.map(({ passed }) => beta * Number(passed));
-  const equal = traces.map(() => 1);
-  const mean = clip(average(residuals, weights) + average(results, equal));
+  const rows = labeled.map(({ passed, good, weight = 1, cluster }) => ({
+    pass: Number(passed),
+    label: Number(good),
+    weight,
+    cluster,
+  }));
+  const beta = tunedBeta(rows);
+  const residuals = rows.map(({ pass, label, ...row }) => ({ ...row, value: label - beta * pass }));
+  const results = traces.map(({ passed, cluster }) => ({ value: beta * Number(passed), weight: 1, cluster }));
+  const mean = clip(average(residuals) + average(results));
   const usedPairs = pairs === null || pairs.n === 0 ? null : pairs;
-  const ofErrors = varianceOfErrors(wrongLabels(usedPairs) ?? 0, weights);
-  const ofLabels = Math.max(varianceOfMean(residuals, weights, labeled), ofErrors);
-  const variance = ofLabels + varianceOfMean(results, equal, traces);
-  const effective = effectiveLabels(mean, variance, labels, weights);
+  const ofErrors = varianceOfErrors(wrongLabels(usedPairs) ?? 0, rows);
+  const ofLabels = Math.max(varianceOfMean(residuals), ofErrors);
+  const variance = ofLabels + varianceOfMean(results);
+  const effective = effectiveLabels(mean, variance, rows);
   const { low, high } =
     usedPairs === null ? wilson(mean * effective, effective) : solvedInterval(mean, effective, usedPairs);
   const value = usedPairs === null ? mean : solvedRate(mean, usedPairs);
   return { value, n: traces.length, low: Math.min(value, low ?? 0), high: Math.max(value, high ?? 1) };
 }
 
+interface Weighted {
+  readonly weight: number;
+}
+
+interface WeightedValue extends Weighted {
+  readonly value: number;
+}
+
+/** A labeled trace: 1 if it passes or is labeled good, otherwise 0. */
+interface LabeledRow extends Weighted {
+  readonly pass: number;
+  readonly label: number;
+}
+
 /** Returns the weight of the eval: 0 if its results are not informative about the labels. */
-function tunedBeta(passes: readonly number[], labels: readonly number[], weights: readonly number[]): number {
-  const [meanPass, meanLabel] = [average(passes, weights), average(labels, weights)];
-  const pass = passes.map((value) => value - meanPass);
-  const variance = average(
-    pass.map((value) => value ** 2),
-    weights,
-  );
+function tunedBeta(rows: readonly LabeledRow[]): number {
+  const averageOf = (figure: (row: LabeledRow) => number) =>
+    average(rows.map((row) => ({ value: figure(row), weight: row.weight })));
+  const [meanPass, meanLabel] = [averageOf(({ pass }) => pass), averageOf(({ label }) => label)];
+  const variance = averageOf(({ pass }) => (pass - meanPass) ** 2);
   if (variance === 0) return 0;
-  const covariance = average(
-    pass.map((value, i) => value * ((labels[i] ?? 0) - meanLabel)),
-    weights,
-  );
+  const covariance = averageOf(({ pass, label }) => (pass - meanPass) * (label - meanLabel));
   return clip(covariance / variance);
 }
 
@@ -88,15 +99,9 @@ function solvedInterval(mean: number, effective: number, pairs: LabelPairs): Int
  * Returns the number of independent labels with this variance of their mean. The observed variance depends on the
  * labels of the rarer kind. If there are few, it is often too small, so PRIOR_LABELS without an eval are added.
  */
-function effectiveLabels(
-  mean: number,
-  variance: number,
-  labels: readonly number[],
-  weights: readonly number[],
-): number {
-  const n = effectiveNumber(weights);
-  const kinds = [0, 1].map((kind) => effectiveNumber(weights.filter((_, i) => labels[i] === kind)));
-  const rare = Math.min(...kinds);
+function effectiveLabels(mean: number, variance: number, rows: readonly LabeledRow[]): number {
+  const n = effectiveNumber(rows);
+  const rare = Math.min(...[0, 1].map((kind) => effectiveNumber(rows.filter(({ label }) => label === kind))));
   const smoothed = (mean * n + 1) / (n + 2);
   const spread = smoothed * (1 - smoothed);
   return spread / ((rare * variance + PRIOR_LABELS * (spread / n)) / (rare + PRIOR_LABELS));
@@ -109,40 +114,36 @@ const PRIOR_LABELS = 2;
  * Variance of the weighted mean of values that are dependent within a cluster, linearized and corrected for few
  * clusters (CR1).
  */
-function varianceOfMean(
-  values: readonly number[],
-  weights: readonly number[],
-  traces: readonly PredictedTrace[],
-): number {
-  const mean = average(values, weights);
+function varianceOfMean(values: readonly (WeightedValue & { readonly cluster: string })[]): number {
+  const mean = average(values);
   const sums = new Map<string, number>();
-  for (const [i, { cluster }] of traces.entries())
-    sums.set(cluster, (sums.get(cluster) ?? 0) + (weights[i] ?? 0) * ((values[i] ?? 0) - mean));
+  for (const { value, weight, cluster } of values)
+    sums.set(cluster, (sums.get(cluster) ?? 0) + weight * (value - mean));
   if (sums.size < 2) return 1;
   const squares = [...sums.values()].reduce((sum, one) => sum + one ** 2, 0);
-  return ((sums.size / (sums.size - 1)) * squares) / total(weights) ** 2;
+  return ((sums.size / (sums.size - 1)) * squares) / total(values) ** 2;
 }
 
 /**
  * Variance of the mean label from wrong labels alone. The observed variance is smaller if no label with a high weight
  * happens to be wrong.
  */
-function varianceOfErrors(e: number, weights: readonly number[]): number {
-  return (e * (1 - e)) / effectiveNumber(weights);
+function varianceOfErrors(e: number, rows: readonly Weighted[]): number {
+  return (e * (1 - e)) / effectiveNumber(rows);
 }
 
 /** Number of equally weighted values with the same information (Kish 1965). */
-function effectiveNumber(weights: readonly number[]): number {
-  const squares = weights.reduce((sum, weight) => sum + weight ** 2, 0);
-  return squares === 0 ? 0 : total(weights) ** 2 / squares;
+function effectiveNumber(rows: readonly Weighted[]): number {
+  const squares = rows.reduce((sum, { weight }) => sum + weight ** 2, 0);
+  return squares === 0 ? 0 : total(rows) ** 2 / squares;
 }
 
-function average(values: readonly number[], weights: readonly number[]): number {
-  return values.reduce((sum, value, i) => sum + (weights[i] ?? 0) * value, 0) / total(weights);
+function average(values: readonly WeightedValue[]): number {
+  return values.reduce((sum, { value, weight }) => sum + weight * value, 0) / total(values);
 }
 
-function total(weights: readonly number[]): number {
-  return weights.reduce((sum, weight) => sum + weight, 0);
+function total(rows: readonly Weighted[]): number {
+  return rows.reduce((sum, { weight }) => sum + weight, 0);
 }
 
 function clip(rate: number): number {

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { compileArgumentSchema } from "../../src/tools/arguments/json-schema.js";
-import { withRepairedMessages } from "../../src/tools/mcp-connections/received-messages.js";
+import { messagesIn, withRepairedMessages } from "../../src/tools/mcp-connections/received-messages.js";
 import { callServerTool, listServerTools, McpConnections } from "../../src/tools/mcp-connections.js";
 
 /** MCP servers that deviate from the protocol, over real HTTP and real pipes. */
@@ -24,6 +24,8 @@ interface Reply {
 let respond: (message: Json, session: string) => Reply | { readonly result: Json } | null;
 let sessions = 0;
 let older: ServerResponse | null = null;
+/** Status of a POST to the URL of the event stream. */
+let declined = 405;
 
 const server = createServer(async (request, response): Promise<unknown> => {
   const chunks: Buffer[] = [];
@@ -36,7 +38,7 @@ const server = createServer(async (request, response): Promise<unknown> => {
     older = response.writeHead(200, { "content-type": "text/event-stream" });
     return older.write("event: endpoint\ndata: /messages?s=1\n\n");
   }
-  if (request.method !== "POST" || request.url === "/sse") return send({ status: 405 });
+  if (request.method !== "POST" || request.url === "/sse") return send({ status: declined });
   const message = JSON.parse(Buffer.concat(chunks).toString("utf8"));
   const { id, method } = message;
   const answer = (result: Json, headers = {}) => {
@@ -81,6 +83,8 @@ const patient = { signal, timeout: 20_000 };
 let mcp: McpConnections;
 beforeEach(() => {
   sessions = 0;
+  older = null;
+  declined = 405;
   mcp = new McpConnections();
 });
 afterEach(() => mcp.close());
@@ -145,6 +149,38 @@ it("keeps the other fields of a stream's events, and sends one event per message
   const response = new Response(stream, { headers: { "content-type": "text/event-stream" } });
   const events = ["retry: 5\nevent: endpoint\ndata: /a\ndata: /b", `id: 7\ndata: ${a}`, `data: ${b}`, ""];
   expect(await (await withRepairedMessages(response)).text()).toBe(events.join("\n\n"));
+});
+
+describe("messagesIn", () => {
+  const head = { jsonrpc: "2.0", id: 1 };
+  const deep = JSON.parse(`${'{"a":'.repeat(150)}1${"}".repeat(150)}`);
+
+  it.each<[string, string, Json[]]>([
+    ["an error without a version", '{"id":1,"error":"no"}', [{ ...head, error: { code: -32_603, message: "no" } }]],
+    [
+      "an error without an id",
+      '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}',
+      [{ jsonrpc: "2.0", error: { code: -32_000, message: "no" } }],
+    ],
+    [
+      "an error with other fields",
+      '{"id":1,"error":{"why":"no"}}',
+      [{ ...head, error: { code: -32_603, message: '{"why":"no"}' } }],
+    ],
+    ["a result that is not an object", '{"id":1,"result":null}', [{ ...head, result: { content: null } }]],
+    [
+      "a request with null parameters",
+      '{"jsonrpc":"2.0","id":1,"method":"a","params":null}',
+      [{ ...head, method: "a" }],
+    ],
+    ["a deeply nested message", JSON.stringify({ id: 1, result: deep }), [{ ...head, result: deep }]],
+    ["a message next to other output", 'log: {"id":1,"result":{}} {"level":"info"}', [{ ...head, result: {} }]],
+    ["a log line with an error", '{"error":"no"}', []],
+    ["a log line with a method", '{"method":"GET"}', []],
+    ["a result without an id", '{"jsonrpc":"2.0","result":{}}', []],
+  ])("reads %s", (_, line, messages) => {
+    expect(messagesIn(line)).toEqual(messages);
+  });
 });
 
 describe("the result of an MCP tool", () => {
@@ -236,20 +272,23 @@ describe("a connection to an MCP server", () => {
     expect(sessions).toBe(2);
   });
 
-  it("opens again for a call whose session has expired", async () => {
+  it.each<[number, (id: unknown) => Json, number]>([
+    [404, (id) => ({ jsonrpc: "2.0", id, error: { code: -32001, message: "Session not found" } }), 2],
+    [400, () => "expired", 2],
+    [404, () => "expired", 2],
+    [410, () => "expired", 2],
+    [401, () => "expired", 1],
+    [500, () => "expired", 1],
+  ])("opens again only for a call whose session has expired (status %d)", async (status, bodyOf, opened) => {
     const expired = new Set<string>();
-    respond = ({ method, id }, session) => {
+    respond = ({ method, id = null }, session) => {
       if (method === "tools/call" && expired.size === 0) expired.add(session);
-      if (expired.has(session) && session !== "")
-        return {
-          status: 404,
-          body: { jsonrpc: "2.0", id: id ?? null, error: { code: -32001, message: "Session not found" } },
-        };
+      if (expired.has(session) && session !== "") return { status, body: bodyOf(id) };
       return method === "tools/call" ? { result: text("looked") } : null;
     };
-    const call = () => mcp.call(at(), signal, [], (client) => callServerTool(client, "look", {}, patient));
-    expect(await call()).toEqual({ ok: true, value: "looked" });
-    expect(sessions).toBe(2);
+    const call = mcp.call(at(), signal, [], (client) => callServerTool(client, "look", {}, patient));
+    const answer = await call.catch(() => null);
+    expect([answer, sessions]).toEqual([opened === 2 ? { ok: true, value: "looked" } : null, opened]);
   });
 
   it.each([400, 404, 405, 500])("uses a server that answers notifications with HTTP status %d", async (status) => {
@@ -261,10 +300,23 @@ describe("a connection to an MCP server", () => {
     expect(tools.map(({ name }) => name)).toEqual(["look"]);
   });
 
-  it("uses the older HTTP+SSE transport if the server supports nothing else", async () => {
+  it.each([400, 404, 405])("uses the older HTTP+SSE transport after status %d", async (status) => {
+    declined = status;
     respond = ({ method }) => (method === "tools/list" ? { result: { tools: [tool({})] } } : null);
     const { tools } = await listServerTools(await mcp.to(at("/sse"), signal), signal, 20_000);
     expect(tools.map(({ name }) => name)).toEqual(["look"]);
+  });
+
+  it("does not try the older HTTP+SSE transport after status 500", async () => {
+    declined = 500;
+    await expect(mcp.to(at("/sse"), signal)).rejects.toThrow(/^Cannot connect to the MCP server: (?!.*HTTP\+SSE)/);
+    expect(older).toBeNull();
+  });
+
+  it("names the older HTTP+SSE transport if the server does not speak it either", async () => {
+    respond = () => ({ status: 404 });
+    const why = "It does not speak the older HTTP+SSE transport either";
+    await expect(mcp.to(at(), signal)).rejects.toThrow(why);
   });
 
   it("fails with the flag for a token if the server requires one", async () => {

@@ -28,6 +28,13 @@ describe("a tool's schema", () => {
     expect(() => compileArgumentSchema(schema as JsonSchema)).toThrow(new RegExp(why.replaceAll("$", "\\$"), "i"));
   });
 
+  test("skips the check against the meta-schema if it is built in, because compiling the meta-schema takes 70 ms", () => {
+    const schema = { type: "object", description: 5 };
+    for (const compile of [compileArgumentSchema, compileResultSchema])
+      expect(() => compile(schema)).toThrow("description must be string, received 5");
+    expect(compileArgumentSchema(schema, true)({}).ok).toBe(true);
+  });
+
   test("can require in one part what another part defines", () => {
     const properties = { a: { type: "string" }, b: { type: "string" } };
     const oneOf = [{ required: ["a"] }, { required: ["b"] }];
@@ -75,6 +82,7 @@ test("reads a schema as draft-07 if it declares draft-07", () => {
   const check = withValue({ type: "object", dependencies: { a: ["b"] } }, draft);
   expect(check({ v: { a: 1 } }).ok).toBe(false);
   expect(check({ v: { a: 1, b: 2 } }).ok).toBe(true);
+  expect(() => withValue({ type: "array", prefixItems: [] }, draft)).toThrow("prefixItems, which cannot be checked");
 });
 
 describe("checking arguments", () => {
@@ -90,6 +98,8 @@ describe("checking arguments", () => {
     ["an enum of several types", { enum: ["x", 1, null] }, ["x", 1, null], ["y", 2]],
     ["a const", { const: 3 }, [3], [4, "3"]],
     ["two types", { type: ["string", "null"], minLength: 2 }, ["ab", null], ["a", 3]],
+    ["two types that are not null", { type: ["string", "integer"] }, ["a", 1], [1.5, null]],
+    ["the first of any number of items", { type: "array", prefixItems: [{ type: "string" }] }, [[], ["a", 1]], [[1]]],
     ["a boolean", { type: "boolean" }, [true, false], ["true", 1]],
     [
       "a list",
@@ -228,6 +238,12 @@ describe("an omitted property", () => {
     expect(schema({ limit: 3 })).toEqual({ ok: true, value: { limit: 3 } });
   });
 
+  test("gets its default in a definition that an alternative refers to", () => {
+    const d = { type: "object", properties: { a: { type: "integer", default: 3 } } };
+    const schema = withValue({ anyOf: [{ $ref: "#/$defs/d" }] }, { $defs: { d } });
+    expect(schema({ v: {} })).toEqual({ ok: true, value: { v: { a: 3 } } });
+  });
+
   test("does not prevent further arguments if additionalProperties allows them", () => {
     expect(withValue({ type: "string" })({ more: [1, { deep: true }] })).toMatchObject({
       value: { more: [1, { deep: true }] },
@@ -235,7 +251,7 @@ describe("an omitted property", () => {
   });
 });
 
-test("accepts annotations in a schema", () => {
+test("accepts annotations and unknown formats in a schema", () => {
   const described = {
     type: "integer",
     title: "Limit",
@@ -245,7 +261,8 @@ test("accepts annotations in a schema", () => {
     "x-order": 1,
     $comment: "none",
   };
-  expect(withValue(described)({ v: 3 })).toEqual({ ok: true, value: { v: 3 } });
+  for (const schema of [described, { format: "phone" }])
+    expect(withValue(schema)({ v: 3 })).toEqual({ ok: true, value: { v: 3 } });
 });
 
 describe("errors about a mismatch", () => {
@@ -290,6 +307,8 @@ test("errors list at most 20 mistakes and 50 values, each of at most 80 characte
   expect([choice.includes('"p49"'), choice.includes('"p50"')]).toEqual([true, false]);
   const unknown = errorOf({ properties: objectOf(51, {}), additionalProperties: false }, { w: 0 });
   expect([unknown.includes("p49"), unknown.includes("p50")]).toEqual([true, false]);
+  const hints = [{}, { only: {} }].map((properties) => errorOf({ properties, additionalProperties: false }, { w: 0 }));
+  expect(hints).toEqual(['the arguments must not have "w"', 'the arguments must not have "w" (known: only)']);
   const received = (length: number) => errorOf({ properties: { v: { type: "integer" } } }, { v: "x".repeat(length) });
   expect([received(78), received(79)]).toEqual([
     `v must be integer, received "${"x".repeat(78)}"`,
@@ -582,6 +601,17 @@ describe("a schema that is compiled to code", () => {
     for (let i = 0; i < 90; i++) value = { a: value };
     expect(doubling(value)).toMatchObject({ ok: false, error: expect.stringContaining("too many references") });
     expect(doubling({ a: { a: {} } }).ok).toBe(true);
+  });
+
+  test("follows at most 100,000 references per value", () => {
+    const items = { $ref: "#/$defs/d" };
+    const list = compileArgumentSchema({
+      type: "object",
+      properties: { v: { type: "array", items } },
+      $defs: { d: {} },
+    });
+    for (const size of [100_000, 100_001, 100_000])
+      expect(list({ v: Array.from({ length: size }, () => 1) }).ok).toBe(size === 100_000);
   });
 
   test("finds equal items among many in linear time", () => {

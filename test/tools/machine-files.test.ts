@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -83,6 +83,16 @@ test("does not follow links in a folder that acts as a machine", async () => {
   expect(await callTool(empty, folder, "read_file", { path: "link" })).toMatchObject({ ok: false });
   await callTool(empty, folder, "write_file", { path: "link", content: "changed" });
   expect(readFileSync(secret, "utf8")).toBe("secret");
+});
+
+test.each([
+  [16_777_216, "is a binary file of 16777216 bytes, not UTF-8 text."],
+  [16_777_217, "is too large: 16777217 bytes."],
+])("names the size of a file that it cannot read (%d bytes)", async (size, why) => {
+  await callTool(empty, folder, "write_file", { path: "large", content: "" });
+  truncateSync(join(root, "home/user/large"), size);
+  const result = await callTool(empty, folder, "read_file", { path: "large" });
+  expect(result).toEqual({ ok: false, kind: "bad_arguments", error: `large ${why}` });
 });
 
 test("cannot list the files of a folder that acts as a machine, and the error says so", async () => {

@@ -3,6 +3,7 @@ import { Ajv, type ErrorObject, type Format, type Options } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { FormatName } from "ajv-formats";
 import { fullFormats } from "ajv-formats/dist/formats.js";
+import { LRUCache } from "lru-cache";
 import { isShallow, type JsonSchema, type JsonValue, MAX_JSON_DEPTH } from "../../platform/json.js";
 import {
   COUNT_REF,
@@ -21,8 +22,7 @@ export type SchemaValidator = (value: JsonValue) => Validation;
 type SchemaDraft = "draft-07" | "2020-12";
 
 /** Compiled schemas, keyed by schema text so that a server's chats share them. */
-const compiled = new Map<string, SchemaValidator>();
-const MAX_COMPILED = 500;
+const compiled = new LRUCache<string, SchemaValidator>({ max: 500 });
 
 const MAX_CHARS = 200_000;
 
@@ -53,7 +53,6 @@ function cached(schema: JsonSchema, root: string, isStrict: boolean, isOwn: bool
   const existing = compiled.get(key);
   if (existing !== undefined) return existing;
   const validator = compile(schema, root, isStrict, isOwn);
-  if (compiled.size >= MAX_COMPILED) compiled.clear();
   compiled.set(key, validator);
   return validator;
 }
@@ -117,7 +116,7 @@ function prepare({ schema, path }: Subschema, isStrict: boolean, { RULES, format
   }
   for (const key of unknown) delete editable[key];
   if (!Object.hasOwn(formats, String(schema.format))) delete editable.format;
-  if (schema.$ref !== undefined) editable[COUNT_REF] = true;
+  if (schema.$ref !== undefined) editable[COUNT_REF] = null;
 }
 
 /** Runs ajv's code generation. Removes ajv's own option names from error messages. */
@@ -188,7 +187,6 @@ function listOf(values: readonly unknown[]): string {
 }
 
 function received(value: unknown): string {
-  if (value === undefined) return "";
   if (Array.isArray(value)) return ", received a list";
   if (typeof value === "object" && value !== null) return ", received an object";
   return `, received ${clip(JSON.stringify(value))}`;
@@ -227,7 +225,6 @@ const linearRegExp = Object.assign((pattern: string) => new LinearPattern(patter
 
 const OPTIONS: Options = {
   meta: false,
-  validateSchema: false,
   // The caller checks for unknown keywords. ajv would also reject formats and defaults that it merely ignores.
   strictSchema: false,
   strictTuples: false,
