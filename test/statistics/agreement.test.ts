@@ -116,9 +116,10 @@ describe("clusteredKappa", () => {
   // Observed agreement 0.7, expected 0.5: the example of two readers of 50 grant proposals (Cohen's kappa,
   // Wikipedia).
   test("returns 0.4 for the counts 20, 5, 10 and 15", () => {
-    const { value, n } = kappaOf(20, 5, 10, 15);
-    expect(value).toBeCloseTo(0.4, 12);
-    expect(n).toBe(50);
+    const { value, n, low, high } = kappaOf(20, 5, 10, 15);
+    expect([value, n]).toEqual([expect.closeTo(0.4, 12), 50]);
+    // SciPy: 2 * binomtest(35, 50).proportion_ci(method="wilson") - 1.
+    expect([low, high]).toEqual([expect.closeTo(0.12499299071093195, 9), expect.closeTo(0.6179289299823811, 9)]);
   });
 
   test.each([

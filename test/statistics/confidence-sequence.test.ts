@@ -74,10 +74,16 @@ describe("confidenceSequence", () => {
     expect(many.high).toBeGreaterThan(0);
   });
 
-  it("returns the entire scale after one equal pair, and nothing without pairs", () => {
-    const { low, high } = confidenceSequence([0]);
-    expect(low).toBeLessThan(-0.9);
-    expect(high).toBeGreaterThan(0.9);
+  // The mean capital is 0.65 + 0.35 X/x. It reaches 40 at x = 0.35 X / 39.35.
+  it.each([
+    [0, (2 * 0.175) / 39.35 - 1, 1 - (2 * 0.175) / 39.35],
+    [-1, -1, 1 - (2 * 0.35) / 39.35],
+  ])("returns nearly the entire scale after one difference of %d", (difference, low, high) => {
+    const bounds = { low: expect.closeTo(low, 8), high: expect.closeTo(high, 8) };
+    expect(confidenceSequence([difference])).toMatchObject(bounds);
+  });
+
+  it("returns nothing without pairs", () => {
     expect(confidenceSequence([])).toEqual({ value: null, n: 0, low: null, high: null });
   });
 });

@@ -66,9 +66,13 @@ describe("t975 and belowT", () => {
     [1732, 1.961334597531245],
     [3.787234042553192, 2.839055791152274],
     [0.5, 164.55767348048818],
+    [0.2, 768848.4797012262],
+    [1e7, 1.959964221767205],
   ])("return, for 97.5%% and %d degrees of freedom, stats.t.ppf(.975, df)", (degrees, point) => {
     expect(t975(degrees) / point).toBeCloseTo(1, 9);
   });
+
+  it("return 100 million for fewer than 0.2 degrees of freedom", () => expect(t975(0.19)).toBe(1e8));
 
   it("return stats.t.cdf below a point", () => {
     expect(belowT(1.5, 7)).toBeCloseTo(0.911350756505015, 10);

@@ -388,6 +388,12 @@ describe("a pattern of a tool's schema", () => {
     expect(() => ofText({ type: "string", pattern })).toThrow(why);
   });
 
+  test("matches no text with which it would take more than 5,000,000 steps", () => {
+    // RE2 compiles it to 5 instructions.
+    const type = ofText({ type: "string", pattern: "a*$" });
+    expect([1_000_000, 1_000_001].map((length) => type({ v: "a".repeat(length) }).ok)).toEqual([true, false]);
+  });
+
   test("can have 998 repetitions of a letter, which is the maximum", () => {
     const type = ofText({ type: "string", pattern: "a{998}" });
     expect([type({ v: "a".repeat(998) }).ok, type({ v: "a".repeat(997) }).ok]).toEqual([true, false]);
