@@ -82,8 +82,9 @@ describe("independentTrials", () => {
     expect(trials.successes).toBeCloseTo(successes, 6);
   });
 
-  it("returns 0 trials if there is no interval", () =>
-    expect(independentTrials({ value: 1, n: 3, low: null, high: null })).toEqual({ successes: 0, n: 0 }));
+  it.each([1, null])("returns 0 trials if there is no interval (rate %s)", (value) =>
+    expect(independentTrials({ value, n: 3, low: null, high: null })).toEqual({ successes: 0, n: 0 }),
+  );
 });
 
 describe("clusteredRate with weights", () => {
