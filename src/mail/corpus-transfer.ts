@@ -1,15 +1,21 @@
 // Copies a server's mail to a queue worker: the server's copies, and the worker's download.
-import { createHash, type Hash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream, existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { setTimeout as delay } from "node:timers/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import { z } from "zod";
 import type { AppContext } from "../platform/app-context.js";
-import { type DownloadHints, downloadFile, readJson, removeDownload, withDownloadHint } from "../platform/download.js";
+import { sleep } from "../platform/deadline.js";
+import {
+  type DownloadHints,
+  downloadFile,
+  readJson,
+  removeDownload,
+  sha256OfFile,
+  withDownloadHint,
+} from "../platform/download.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { replaceFile } from "../platform/files.js";
 import { authorization, getJson, parseServerUrl, type RequestFailed } from "../platform/http.js";
@@ -17,6 +23,7 @@ import { isProcessAlive } from "../platform/processes.js";
 import { programVersion } from "../platform/program-files.js";
 import { DEFAULT_RETRY } from "../platform/retry-delay.js";
 import { trimEndOf } from "../platform/trim-end.js";
+import { removeDatabase } from "../store/database-file.js";
 import { type Db, openStore, withReadOnly } from "../store/open-store.js";
 import { megabytes } from "../text/format.js";
 import { computeFingerprint, readFingerprint } from "./corpus.js";
@@ -133,13 +140,12 @@ export class CorpusCopies {
       await copyMailOnThread({ from: this.db.name, to: copy }, signal);
       const fingerprint = fingerprintOf(copy);
       const { size: databaseBytes } = await stat(copy);
-      const hash = createHash("sha256");
       const gzip = createGzip({ level: GZIP_LEVEL });
-      await pipeline(createReadStream(copy), gzip, updating(hash), createWriteStream(packed), { signal });
+      await pipeline(createReadStream(copy), gzip, createWriteStream(packed), { signal });
       const file: CorpusCopyFile = {
         fingerprint,
         bytes: (await stat(packed)).size,
-        sha256: hash.digest("hex"),
+        sha256: await sha256OfFile(packed, signal),
         database_bytes: databaseBytes,
       };
       await rename(packed, this.path(fingerprint, ".gz"));
@@ -157,16 +163,6 @@ export class CorpusCopies {
       await rm(join(this.folder, name), { force: true });
     }
   }
-}
-
-/** Passes chunks through and adds them to the hash. */
-function updating(hash: Hash): Transform {
-  return new Transform({
-    transform(chunk: Buffer, _, done) {
-      hash.update(chunk);
-      done(null, chunk);
-    },
-  });
 }
 
 /** Reads the fingerprint from the copy, because the mail might have changed since the request. */
@@ -233,7 +229,7 @@ async function askUntilReady(
     if (value.snapshot !== null) return value.snapshot;
     if (isFirst) note("art-e: waiting for the server to copy its mail (half a minute per GB).");
     isFirst = false;
-    await delay(ASK_EVERY_MS, undefined, { signal });
+    await sleep(ASK_EVERY_MS, signal);
   }
 }
 
@@ -276,20 +272,20 @@ async function unpackCopy(
     if (error instanceof UserError) throw error;
     throw refused((error as Error).message, error);
   } finally {
-    await Promise.all(["", "-wal", "-shm"].map((ending) => rm(`${unpacked}${ending}`, { force: true })));
+    removeDatabase(unpacked);
   }
 }
 
 /** Limits the unpacked size, because a small file can be crafted to unpack to any size. */
-function atMost(bytes: number): Transform {
-  let remaining = bytes;
-  return new Transform({
-    transform(chunk: Buffer, _, done) {
+function atMost(bytes: number) {
+  return async function* (chunks: AsyncIterable<Buffer>) {
+    let remaining = bytes;
+    for await (const chunk of chunks) {
       remaining -= chunk.length;
-      if (remaining < 0) done(new Error("it is larger than announced"));
-      else done(null, chunk);
-    },
-  });
+      if (remaining < 0) throw new Error("it is larger than announced");
+      yield chunk;
+    }
+  };
 }
 
 /** A database from another program could contain triggers and views that run when it is used. */

@@ -1,5 +1,6 @@
 // Checks of Parquet files that hyparquet leaves to its caller: sizes that would fill the memory, and checksums.
 import { crc32 } from "node:zlib";
+import type { ColumnMetaData } from "hyparquet";
 
 interface PageHeader {
   /** CRC-32 of the page as stored, as a signed integer. Absent if the writer did not compute it. */
@@ -14,11 +15,21 @@ interface PageHeader {
 /** hyparquet's header reader, which moves the offset past the header. */
 type ReadPageHeader = (reader: { view: DataView; offset: number }) => PageHeader;
 
-/** Reads part of a file. The result is shorter at the end of the file. */
-type ReadBytes = (start: number, end: number) => Promise<ArrayBuffer> | ArrayBuffer;
+/** A file, whose parts can be read. A part is shorter at the end of the file. */
+interface ParquetFile {
+  slice(start: number, end: number): Promise<ArrayBuffer> | ArrayBuffer;
+}
+
+/** A column in a row group. */
+interface ColumnChunk {
+  readonly meta_data?: Pick<
+    ColumnMetaData,
+    "path_in_schema" | "dictionary_page_offset" | "data_page_offset" | "total_compressed_size"
+  >;
+}
 
 /** Byte range of one column's pages. */
-interface ColumnChunk {
+interface PageRange {
   readonly name: string;
   readonly start: number;
   readonly end: number;
@@ -53,12 +64,27 @@ export function checkRowCount(rows: number, fileBytes: number): void {
 }
 
 /**
- * Throws if a page is damaged or would take too much memory. Run-length encoding packs any number of equal values into
- * a few bytes.
+ * Throws if a page of a column to read is damaged or would take too much memory. Run-length encoding packs any number
+ * of equal values into a few bytes.
+ * @param names columns of the table to read
  */
-export async function checkPages(chunk: ColumnChunk, read: ReadBytes, readHeader: ReadPageHeader): Promise<void> {
+export async function checkColumns(
+  chunks: readonly ColumnChunk[],
+  names: ReadonlySet<string>,
+  file: ParquetFile,
+  readHeader: ReadPageHeader,
+): Promise<void> {
+  for (const { meta_data: meta } of chunks) {
+    if (meta === undefined || !names.has(meta.path_in_schema[0] ?? "")) continue;
+    const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
+    const end = start + Number(meta.total_compressed_size);
+    await checkPages({ name: meta.path_in_schema.join("."), start, end }, file, readHeader);
+  }
+}
+
+async function checkPages(chunk: PageRange, file: ParquetFile, readHeader: ReadPageHeader): Promise<void> {
   for (let at = chunk.start; at < chunk.end; ) {
-    const { header, bytes } = await headerAt(at, chunk.end, read, readHeader);
+    const { header, bytes } = await headerAt(at, chunk.end, file, readHeader);
     const values = (header.data_page_header ?? header.data_page_header_v2 ?? header.dictionary_page_header)?.num_values;
     if ((values ?? 0) > MAX_VALUES) throw tooLarge(chunk, `${values?.toLocaleString("en")} values`);
     if (header.uncompressed_page_size > MAX_BYTES) {
@@ -69,16 +95,16 @@ export async function checkPages(chunk: ColumnChunk, read: ReadBytes, readHeader
     at = start + header.compressed_page_size;
     if (at > chunk.end) throw new Error(`a page of its column ${chunk.name} is longer than the column`);
     if (header.crc === undefined) continue;
-    const page = new Uint8Array(await read(start, at));
+    const page = new Uint8Array(await file.slice(start, at));
     if (crc32(page) !== header.crc >>> 0) {
       throw new Error(`the checksum (CRC-32) of a page of its column ${chunk.name} is wrong`);
     }
   }
 }
 
-async function headerAt(at: number, end: number, read: ReadBytes, readHeader: ReadPageHeader) {
+async function headerAt(at: number, end: number, file: ParquetFile, readHeader: ReadPageHeader) {
   for (const size of HEADER_BYTES) {
-    const view = new DataView(await read(at, Math.min(end, at + size)));
+    const view = new DataView(await file.slice(at, Math.min(end, at + size)));
     const reader = { view, offset: 0 };
     try {
       const header = readHeader(reader);
@@ -90,6 +116,6 @@ async function headerAt(at: number, end: number, read: ReadBytes, readHeader: Re
   throw new Error("unreachable: the loop returns at the last size");
 }
 
-function tooLarge({ name }: ColumnChunk, what: string): Error {
+function tooLarge({ name }: PageRange, what: string): Error {
   return new Error(`a page of its column ${name} has ${what}, more than the maximum`);
 }

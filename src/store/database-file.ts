@@ -56,7 +56,7 @@ export function connect(path: string, options: BetterSqlite3.Options): Db {
   return db;
 }
 
-/** Deletes a closed database with the files next to it. */
+/** Deletes a database with the files next to it. */
 export function removeDatabase(path: string): void {
   for (const ending of ["", ...SIDE_FILES]) rmSync(`${path}${ending}`, { force: true });
 }

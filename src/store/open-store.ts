@@ -63,19 +63,7 @@ const BUSY_MS = 10_000;
 export function openStore(path: string, options: { mustExist: boolean }): Db {
   checkDatabaseFile(path, options.mustExist);
   const pragmas = ["journal_mode = WAL", "synchronous = FULL", "mmap_size = 2147483648"];
-  return openDatabaseFile(path, path, pragmas, existsSync(path) ? () => openUnwritable(path) : undefined);
-}
-
-function openUnwritable(path: string): Db {
-  const db = openReadOnly(path);
-  try {
-    checkApplicationId(db, path);
-    migrate(db, path);
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
+  return openDatabaseFile(path, path, pragmas, existsSync(path));
 }
 
 /**
@@ -129,41 +117,31 @@ export function deferCheckpoints(db: Db): void {
 /**
  * Opens and migrates `file`. Errors call it `path`, the user's name for it. If two processes switch a file to WAL at
  * the same moment, SQLite reports "locked" immediately despite the busy timeout, so the opening is retried.
+ * @param canBeReadOnly whether an unwritable file is opened read-only
  */
-export function openDatabaseFile(
-  file: string,
-  path: string,
-  pragmas: readonly string[],
-  openUnwritable?: () => Db,
-): Db {
+export function openDatabaseFile(file: string, path: string, pragmas: readonly string[], canBeReadOnly = false): Db {
   const giveUpAt = performance.now() + BUSY_MS;
+  const writing = [...pragmas, "foreign_keys = ON", "cache_size = -65536"];
+  let isReadOnly = false;
   for (;;) {
     try {
-      return openOnce(file, path, pragmas);
+      return isReadOnly
+        ? prepared(openReadOnly(file), path, [])
+        : prepared(connect(file, { timeout: BUSY_MS }), path, writing);
     } catch (error) {
       if (error instanceof UserError) throw error;
       if (isBusy(error) && performance.now() < giveUpAt) sleepSync(5 + Math.random() * 20);
-      else if (isUnwritable(error) && openUnwritable !== undefined) return openToRead(path, openUnwritable);
+      else if (isUnwritable(error) && canBeReadOnly && !isReadOnly) isReadOnly = true;
       else throw unusable(path, error as Error);
     }
   }
 }
 
-function openToRead(path: string, open: () => Db): Db {
-  try {
-    return open();
-  } catch (error) {
-    throw error instanceof UserError ? error : unusable(path, error as Error);
-  }
-}
-
-function openOnce(file: string, path: string, pragmas: readonly string[]): Db {
-  const db = connect(file, { timeout: BUSY_MS });
+/** Checks and migrates the file of a new connection, and closes the connection if that fails. */
+function prepared(db: Db, path: string, pragmas: readonly string[]): Db {
   try {
     checkApplicationId(db, path);
     for (const pragma of pragmas) db.pragma(pragma);
-    db.pragma("foreign_keys = ON");
-    db.pragma("cache_size = -65536");
     migrate(db, path);
     return db;
   } catch (error) {

@@ -1,9 +1,8 @@
 // Write transactions that wait for other processes without blocking this one.
-import { setMaxListeners } from "node:events";
 import { statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { AppContext } from "../platform/app-context.js";
-import { NEVER } from "../platform/deadline.js";
+import { NEVER, untilAborted } from "../platform/deadline.js";
 import { isBusy } from "./database-error.js";
 import type { Db } from "./database-file.js";
 
@@ -24,7 +23,6 @@ export interface LockWait {
 
 /** Waits for the lock without a limit. */
 export const WAIT_INDEFINITELY: LockWait = { signal: NEVER, onWait() {} };
-setMaxListeners(0, WAIT_INDEFINITELY.signal);
 
 /** Waits until `signal` aborts while another program writes to the database, and notes it once. */
 export function waitForWriter({ note, settings }: AppContext, signal: AbortSignal): LockWait {
@@ -97,7 +95,7 @@ async function inTurn<T>(db: Db, signal: AbortSignal, write: () => Promise<T>): 
   const last = Promise.all([before, finished]);
   queues.set(file, last);
   try {
-    if (before !== undefined) await endOf(before, signal);
+    if (before !== undefined) await untilAborted(signal, () => before);
     signal.throwIfAborted();
     return await write();
   } finally {
@@ -110,19 +108,6 @@ async function inTurn<T>(db: Db, signal: AbortSignal, write: () => Promise<T>): 
 function identityOf({ name }: Db): string {
   const stats = statSync(name, { throwIfNoEntry: false });
   return stats === undefined ? name : `${stats.dev}:${stats.ino}`;
-}
-
-/** Resolves when the writer has finished or the signal aborts. */
-function endOf(writer: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    signal.addEventListener("abort", end);
-    writer.then(end);
-    if (signal.aborted) end();
-  });
 }
 
 /** Milliseconds between requests for the lock. Result writer threads hold it briefly, other programs for minutes. */

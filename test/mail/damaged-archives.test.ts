@@ -5,7 +5,7 @@ import { strToU8, zipSync } from "fflate";
 import { parquetHeader } from "hyparquet/src/column.js";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openCorpus } from "../../src/mail/import/corpus-formats.js";
-import { checkPages } from "../../src/platform/parquet-checks.js";
+import { checkColumns } from "../../src/platform/parquet-checks.js";
 import { readAll, temporaryFolder } from "./corpus-fixtures.js";
 
 const base = await temporaryFolder();
@@ -167,7 +167,7 @@ it("names damaged metadata of a Parquet file in its own words", async () => {
   );
 });
 
-describe("checkPages", () => {
+describe("checkColumns", () => {
   const zigzag = (value: number) => {
     const bytes: number[] = [];
     let rest = BigInt(value) < 0n ? -2n * BigInt(value) - 1n : 2n * BigInt(value);
@@ -183,9 +183,10 @@ describe("checkPages", () => {
     ]);
   };
   const check = (bytes: Buffer) =>
-    checkPages(
-      { name: "body", start: 0, end: bytes.length },
-      (start, end) => new Uint8Array(bytes.subarray(start, end)).buffer,
+    checkColumns(
+      [{ meta_data: { path_in_schema: ["body"], data_page_offset: 0n, total_compressed_size: BigInt(bytes.length) } }],
+      new Set(["body"]),
+      { slice: (start, end) => new Uint8Array(bytes.subarray(start, end)).buffer },
       parquetHeader,
     );
 

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { parquetWriteFile } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { openCorpus } from "../../src/mail/import/corpus-formats.js";
-import { addressesOfValue, addressList } from "../../src/mail/import/readers/table-cells.js";
+import { addressesOf } from "../../src/mail/import/readers/table-cells.js";
 import { parseTableDate } from "../../src/mail/mime/mail-date.js";
 import { readAll, temporaryFolder } from "./corpus-fixtures.js";
 
@@ -140,7 +140,7 @@ describe("a table without all mail columns", () => {
   });
 });
 
-describe("addressList", () => {
+describe("addressesOf", () => {
   const both = "lea@x.example, tom@x.example";
   it.each([
     ["a comma-separated list", both, both],
@@ -170,7 +170,7 @@ describe("addressList", () => {
     ["a header that starts with a comment", "(home) lea@x.example", "(home) lea@x.example"],
     ["Exchange's address type", "[SMTP:lea@x.example]", "[SMTP:lea@x.example]"],
   ])("reads %s", (_, text, list) => {
-    expect(addressList(text)).toBe(list);
+    expect(addressesOf(text)).toBe(list);
   });
 
   it.each([
@@ -192,18 +192,16 @@ describe("addressList", () => {
     "frozenset()",
     "[null]",
   ])("reads no address in %j", (text) => {
-    expect(addressList(text)).toBe("");
+    expect(addressesOf(text)).toBe("");
   });
-});
 
-describe("addressesOfValue", () => {
   it.each([
     [["lea@x.example", null, "nan"], "lea@x.example"],
     [[{ name: "Lea", address: "lea@x.example" }], "lea@x.example"],
     [null, ""],
     [Number.NaN, ""],
-  ])("reads %j", (value, list) => {
-    expect(addressesOfValue(value)).toBe(list);
+  ])("reads the decoded cell %j", (value, list) => {
+    expect(addressesOf(value)).toBe(list);
   });
 });
 

@@ -14,7 +14,7 @@ import {
 import { dirname } from "node:path";
 import { reasonOf, UserError } from "../../platform/errors.js";
 import { isBusy } from "../../store/database-error.js";
-import { connect, hasSqliteHeader } from "../../store/database-file.js";
+import { connect, hasSqliteHeader, removeDatabase } from "../../store/database-file.js";
 import { checkDatabaseFile, type Db, openDatabaseFile, openStore, sleepSync } from "../../store/open-store.js";
 
 /** A database during an import. The caller must call `finish` or `abandon` at the end. */
@@ -173,8 +173,7 @@ function removeLeftOver(partial: string, path: string): void {
   try {
     lockLeftOver(db, partial, path);
     // SQLite does not delete its side files when the database is gone.
-    const sideFiles = ["-journal", "-wal", "-shm"].map((end) => partial + end);
-    for (const name of [partial, ...sideFiles]) rmSync(name, { force: true });
+    removeDatabase(partial);
   } finally {
     db.close();
   }

@@ -1,4 +1,5 @@
 // Copies the mail of a database into a new one, without its runs, for queue workers.
+import { untilAborted } from "../../platform/deadline.js";
 import { builtFile } from "../../platform/program-files.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
 import { openDatabaseFile } from "../../store/open-store.js";
@@ -50,13 +51,5 @@ export function copyMail({ from, to }: MailCopy): void {
 export async function copyMailOnThread(copy: MailCopy, signal: AbortSignal): Promise<void> {
   const file = builtFile("mail/import/corpus-copy-thread.js");
   const thread = new WorkerRpc<MailCopy, null>(file, { data: null, youngGenerationMb: 8 });
-  const close = () => thread.close();
-  signal.addEventListener("abort", close);
-  try {
-    signal.throwIfAborted();
-    await thread.call(copy);
-  } finally {
-    signal.removeEventListener("abort", close);
-    await close();
-  }
+  await untilAborted(signal, () => thread.call(copy)).finally(() => thread.close());
 }

@@ -16,36 +16,23 @@ export interface PackedBatch {
 /** Lists of field names would save the repetition, but reading by name takes 5% of an import. */
 export function packBatch({ mails, bad, tables, bytesRead }: CorpusBatch<StorableMail>): PackedBatch {
   const fields: unknown[] = [];
-  for (const {
-    messageId,
-    path,
-    owner,
-    inbox,
-    form,
-    contentHash,
-    art,
-    names,
-    named,
-    deliveredTo,
-    references,
-    content,
-  } of mails) {
+  for (const mail of mails) {
     fields.push(
-      messageId,
-      path,
-      owner,
-      inbox,
-      form,
-      contentHash,
-      art,
-      names,
-      named.length === 0 ? null : named,
-      deliveredTo,
-      references.length === 0 ? null : references,
-      content !== null,
+      mail.messageId,
+      mail.path,
+      mail.owner,
+      mail.inbox,
+      mail.form,
+      mail.contentHash,
+      mail.art,
+      mail.names,
+      mail.named.length === 0 ? null : mail.named,
+      mail.deliveredTo,
+      mail.references.length === 0 ? null : mail.references,
+      mail.content !== null,
     );
-    if (content === null) continue;
-    const { subject, sender, recipients, toCount, ccCount, date, body } = content;
+    if (mail.content === null) continue;
+    const { subject, sender, recipients, toCount, ccCount, date, body } = mail.content;
     fields.push(subject, sender, recipients, toCount, ccCount, date, body);
   }
   return { fields, bad, tables, bytesRead };

@@ -9,7 +9,7 @@ import { sha256Of } from "../../platform/download.js";
 import { messageOf, reasonOf, UserError } from "../../platform/errors.js";
 import { requireRegularFile } from "../../platform/files.js";
 import { parseJsonOrNull } from "../../platform/json.js";
-import { checkPages, checkRowCount, rethrowParquetError } from "../../platform/parquet-checks.js";
+import { checkColumns, checkRowCount, rethrowParquetError } from "../../platform/parquet-checks.js";
 import { type Question, type QuestionSet, questionSchema, type Split } from "../../tasks/question.js";
 
 interface QuestionRows {
@@ -68,12 +68,8 @@ async function checkSize(file: ArrayBuffer, { num_rows, row_groups }: FileMetaDa
   const rows = Number(num_rows);
   checkRowCount(rows, file.byteLength);
   refuseTooManyRows(rows);
-  for (const { meta_data: meta } of row_groups.flatMap(({ columns }) => columns)) {
-    if (meta === undefined || !COLUMNS.has(meta.path_in_schema[0] ?? "")) continue;
-    const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
-    const chunk = { name: meta.path_in_schema.join("."), start, end: start + Number(meta.total_compressed_size) };
-    await checkPages(chunk, (from, to) => file.slice(from, to), parquetHeader);
-  }
+  const chunks = row_groups.flatMap(({ columns }) => columns);
+  await checkColumns(chunks, COLUMNS, file, parquetHeader);
 }
 
 function rawRow(row: Record<string, unknown>, index: number): RawRow {

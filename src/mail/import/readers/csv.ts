@@ -1,14 +1,12 @@
 // Reads mail from CSV files, by record views into the chunk, because most of the time goes into copies.
-import { UserError } from "../../../platform/errors.js";
-import type { Email } from "../../email.js";
-import { buildEmailFromRow, type EmailFields, readMailFields } from "../../mime/email-fields.js";
-import { parseTableDate } from "../../mime/mail-date.js";
+import type { Email, MailForm } from "../../email.js";
+import { buildEmailFromRow, readMailFields } from "../../mime/email-fields.js";
 import { parseEmail, TOO_LARGE } from "../../mime/parse-email.js";
 import type { ReadResult } from "./batch-mails.js";
 import { fileEmail, locateRow } from "./filed-email.js";
 import { inLargeChunks, type MailFile } from "./mail-file.js";
 import { BrokenSource } from "./source-errors.js";
-import { addressList, TableReport, textOrEmpty } from "./table-cells.js";
+import { addressesOf, cellText, TableReport, textOrEmpty } from "./table-cells.js";
 
 /** A CSV file with one email per row, either raw (Kaggle's form) or in columns. */
 export interface CsvTable {
@@ -179,7 +177,7 @@ async function* readParsedMails(
   file: MailFile,
   { names }: CsvTable,
 ): AsyncGenerator<ReadResult[]> {
-  const columns = mailColumns(names, file.where);
+  const columns = findColumns(names);
   // A joined table can contain a column twice, once empty.
   const positions = new Map(
     [...columns].map(([column, name]) => [column, names.flatMap((other, i) => (other === name ? [i] : []))]),
@@ -202,34 +200,45 @@ interface OpenTable {
 }
 
 function readMail({ row, fields }: CsvRow, { file, positions, least, width, report }: OpenTable): ReadResult {
-  const text = (column: MailColumn) => {
+  const cell = (column: MailColumn) => {
     for (const at of positions.get(column) ?? []) {
       const field = fields[at];
       if (field !== undefined && field !== null && field.length > 0) return report.decode(field);
     }
     return "";
   };
-  const email = fields.includes(null)
-    ? TOO_LARGE
-    : fields.length >= least && fields.length <= width
-      ? buildEmailFromRow(fieldsOf(text, report))
-      : `it has ${fields.length} fields, but the header has ${width}`;
-  if (typeof email === "string") return { bad: { where: `${file.where} row ${row}`, reason: email } };
-  const inbox = textOrEmpty(text("inbox")).toLowerCase() || null;
-  return { email: fileEmail(email, locateRow(textOrEmpty(text("path")), file.place.full), "parsed-csv", inbox) };
+  const place = { where: `${file.where} row ${row}`, table: file.place.full };
+  if (fields.includes(null)) return { bad: { where: place.where, reason: TOO_LARGE } };
+  if (fields.length >= least && fields.length <= width) return readRow(cell, report, place, "parsed-csv");
+  const reason = `it has ${fields.length} fields, but the header has ${width}`;
+  return { bad: { where: place.where, reason } };
 }
 
-function fieldsOf(text: (column: MailColumn) => string, report: TableReport): EmailFields {
-  return {
+/**
+ * Reads the email in a row of a table.
+ * @param cell returns the decoded cell of a column
+ * @param place the row as shown in messages, and the table with its parent folders
+ */
+export function readRow(
+  cell: (column: MailColumn) => unknown,
+  report: TableReport,
+  place: { readonly where: string; readonly table: string },
+  form: MailForm,
+): ReadResult {
+  const text = (column: MailColumn) => cellText(cell(column));
+  const email = buildEmailFromRow({
     messageId: textOrEmpty(text("messageId")),
     subject: text("subject"),
-    from: addressList(text("from")),
-    to: addressList(text("to")),
-    cc: addressList(text("cc")),
-    bcc: addressList(text("bcc")),
-    date: report.dateOf(textOrEmpty(text("date")), parseTableDate),
+    from: addressesOf(cell("from")),
+    to: addressesOf(cell("to")),
+    cc: addressesOf(cell("cc")),
+    bcc: addressesOf(cell("bcc")),
+    date: report.dateOf(cell("date")),
     body: text("body"),
-  };
+  });
+  if (typeof email === "string") return { bad: { where: place.where, reason: email } };
+  const inbox = textOrEmpty(text("inbox")).toLowerCase() || null;
+  return { email: fileEmail(email, locateRow(textOrEmpty(text("path")), place.table), form, inbox) };
 }
 
 async function* readMails(
@@ -292,20 +301,6 @@ export function isMailTable(columns: Columns): boolean {
 export function missingColumns(names: readonly string[]): readonly MailColumn[] {
   const found = findColumns(names);
   return REQUIRED_WITHOUT_IDS.filter((column) => !found.has(column));
-}
-
-/**
- * Like `findColumns`.
- * @throws UserError if required columns are missing
- */
-export function mailColumns(names: readonly string[], file: string): Columns {
-  const columns = findColumns(names);
-  if (isMailTable(columns)) return columns;
-  throw new UserError(
-    "source_not_mail",
-    `${file} does not contain mail: its columns are ${names.join(", ") || "none"}`,
-    "A mail table requires at least the columns message_id, from (or sender) and body, or from, to, subject and body.",
-  );
 }
 
 /**

@@ -15,8 +15,7 @@ import { type FileKind, HEAD_BYTES, isPlainEmail, recognize } from "./recognize.
 import { unreadable } from "./source-errors.js";
 
 interface FolderFile {
-  readonly file: string;
-  /** Same as `file`, for messages. */
+  /** Path on disk. */
   readonly where: string;
   readonly name: string;
   /** Path relative to the root of the walk. */
@@ -45,7 +44,7 @@ export async function* readFolder(
       yield entry;
       continue;
     }
-    const { file, path } = entry;
+    const { where, path } = entry;
     const read = readSmallFile(entry, databases);
     if ("bad" in read) {
       yield read;
@@ -54,7 +53,7 @@ export async function* readFolder(
       const result = readPlainEmail(read.email, entry, () => layout.ofEmail(path));
       yield result instanceof Promise ? await result : result;
     } else {
-      yield* readFile(diskFile(file, read.size, file, placeIn(layout, path), onRead));
+      yield* readFile(diskFile(where, read.size, where, placeIn(layout, path), onRead));
     }
   }
 }
@@ -67,21 +66,19 @@ const SMALL_BYTES = 4 * 1024 * 1024;
  * with promises on the reading thread takes ten times as long.
  */
 function readSmallFile(
-  { file, name, isInMaildir, isLink }: FolderFile,
+  { where, name, isInMaildir, isLink }: FolderFile,
   databases: ReadonlySet<number>,
 ): { readonly email: Buffer | null; readonly size: number } | { readonly bad: BadEmail } {
   try {
-    const { ino, size } = statSync(file);
-    if (databases.has(ino)) {
-      return { bad: { where: file, reason: "it is the database of this import", isSideFile: true } };
-    }
+    const { ino, size } = statSync(where);
+    if (databases.has(ino)) return { bad: { where, reason: "it is the database of this import", isSideFile: true } };
     // nmh renames a deleted email instead of removing it.
-    if (/^,\d+$/.test(name)) return { bad: { where: file, reason: "it was deleted in MH", isSideFile: true } };
+    if (/^,\d+$/.test(name)) return { bad: { where, reason: "it was deleted in MH", isSideFile: true } };
     if (isLink || size > SMALL_BYTES) return { email: null, size };
-    const bytes = readFileSync(file);
+    const bytes = readFileSync(where);
     return { email: isPlainEmail(bytes, name, isInMaildir) ? bytes : null, size: bytes.length };
   } catch (error) {
-    return { bad: { where: file, reason: unreadable(file, error).message } };
+    return { bad: { where, reason: unreadable(where, error).message } };
   }
 }
 
@@ -105,26 +102,21 @@ async function* walk(
   const isMaildir = isMaildirFolder(entries);
   const isInMaildir = ["cur", "new"].includes(basename(folder));
   for (const entry of entries) {
-    const file = join(folder, entry.name);
+    const where = join(folder, entry.name);
     const below = path === "" ? entry.name : `${path}/${entry.name}`;
     if (entry.isDirectory()) {
       if (entry.name === "Attachments" && hasFolder(entries, "Messages")) {
-        yield* walkAttachments(root, file, below, layout);
-      } else if (isMaildir && entry.name === "tmp")
-        yield* refuseAll(file, "it is in the tmp folder of a Maildir, so it was not delivered");
-      else yield* walk(root, file, below, layout);
-    } else if (entry.isFile()) {
-      yield { file, where: file, name: entry.name, path: below, isInMaildir, isLink: false };
-    } else if (entry.isSymbolicLink() && (await isLinkToTable(file, root))) {
-      yield { file, where: file, name: entry.name, path: below, isInMaildir, isLink: true };
+        yield* walkAttachments(root, where, below, layout);
+      } else if (isMaildir && entry.name === "tmp") yield* refuseUndelivered(where);
+      else yield* walk(root, where, below, layout);
+      continue;
+    }
+    const isLink = entry.isSymbolicLink();
+    if (entry.isFile() || (isLink && (await isLinkToTable(where, root)))) {
+      yield { where, name: entry.name, path: below, isInMaildir, isLink };
     } else {
-      const isLink = entry.isSymbolicLink();
-      yield {
-        bad: {
-          where: file,
-          reason: isLink ? "it is a symbolic link, which is not followed" : "it is not a regular file",
-        },
-      };
+      const reason = isLink ? "it is a symbolic link, which is not followed" : "it is not a regular file";
+      yield { bad: { where, reason } };
     }
   }
 }
@@ -138,7 +130,8 @@ async function* walkAttachments(...[root, folder, path, layout]: Parameters<type
   }
 }
 
-async function* refuseAll(folder: string, reason: string): AsyncGenerator<{ readonly bad: BadEmail }> {
+async function* refuseUndelivered(folder: string): AsyncGenerator<{ readonly bad: BadEmail }> {
+  const reason = "it is in the tmp folder of a Maildir, so it was not delivered";
   const entries = await list(folder);
   if (entries instanceof UserError) yield { bad: { where: folder, reason: entries.message, isSideFile: true } };
   else for (const { name } of entries) yield { bad: { where: join(folder, name), reason, isSideFile: true } };
@@ -171,7 +164,7 @@ export async function whyNoMailIn(folder: string): Promise<ReadonlyMap<string, n
   for await (const entry of walk(folder, folder, "", new MailboxLayout([]))) {
     if ("bad" in entry) add(entry.bad.reason);
     else {
-      const kind = await recognizeFile(entry.file).catch(() => null);
+      const kind = await recognizeFile(entry.where).catch(() => null);
       if (kind !== null && kind.kind !== "unknown") return null;
       add(kind?.reason ?? "it cannot be read");
     }

@@ -1,5 +1,4 @@
 // Reads mail from Parquet files.
-import { stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import {
   type AsyncBuffer,
@@ -11,18 +10,17 @@ import {
 } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
 import { compressors } from "hyparquet-compressors";
-import { messageOf } from "../../../platform/errors.js";
+import { messageOf, UserError } from "../../../platform/errors.js";
 import { compact } from "../../../platform/optional-values.js";
-import { checkPages, checkRowCount, rethrowParquetError } from "../../../platform/parquet-checks.js";
-import { buildEmailFromRow, readMailFields } from "../../mime/email-fields.js";
-import { dateOfEpoch, isoSeconds, parseTableDate } from "../../mime/mail-date.js";
+import { checkColumns, checkRowCount, rethrowParquetError } from "../../../platform/parquet-checks.js";
+import { readMailFields } from "../../mime/email-fields.js";
 import { parseEmail } from "../../mime/parse-email.js";
 import type { ReadResult } from "./batch-mails.js";
-import { type Columns, findColumns, findMessageColumn, isMailTable, type MailColumn, mailColumns } from "./csv.js";
+import { type Columns, findColumns, findMessageColumn, isMailTable, readRow } from "./csv.js";
 import { fileEmail, locateRow } from "./filed-email.js";
 import { sourceFolders } from "./mailbox-layout.js";
 import { BrokenSource, brokenSource } from "./source-errors.js";
-import { addressesOfValue, addressList, TableReport, textOrEmpty } from "./table-cells.js";
+import { cellText, TableReport } from "./table-cells.js";
 
 /** Maximum number of rows in memory. A lower limit would read more pages twice, at the borders. */
 const ROWS_PER_READ = 100_000;
@@ -51,42 +49,44 @@ export async function countParquetRows(path: string): Promise<number> {
 /** @throws UserError if the file is truncated or its mail columns are missing */
 export async function openParquetFile(path: string, name = basename(path)): Promise<ParquetShard> {
   const place = [...sourceFolders(dirname(path)), basename(path)].join("/");
-  return { ...(await openShard(name, path, await asyncBufferFromFile(path), (await stat(path)).size)), place };
+  return openShard(name, path, place, await asyncBufferFromFile(path));
 }
 
 /** Like `openParquetFile`, but for a file in memory. */
 export async function openParquetBytes(name: string, place: string, bytes: Buffer): Promise<ParquetShard> {
   const { buffer, byteOffset, length } = bytes;
   const slice = (start: number, end = length) => buffer.slice(byteOffset + start, byteOffset + end) as ArrayBuffer;
-  return { ...(await openShard(name, name, { byteLength: length, slice }, length)), place };
+  return openShard(name, name, place, { byteLength: length, slice });
 }
 
-async function openShard(
-  name: string,
-  where: string,
-  file: AsyncBuffer,
-  size: number,
-): Promise<Omit<ParquetShard, "place">> {
+async function openShard(name: string, where: string, place: string, file: AsyncBuffer): Promise<ParquetShard> {
   const metadata = await parquetMetadataAsync(file)
     .catch(rethrowParquetError)
     .catch((cause: unknown) => {
       throw new BrokenSource(
         where,
-        `(${size} bytes) is not a complete Parquet file: ${messageOf(cause)}`,
+        `(${file.byteLength} bytes) is not a complete Parquet file: ${messageOf(cause)}`,
         "Download the file again. The footer is missing if the file was truncated.",
         cause,
       );
     });
   try {
-    checkRowCount(Number(metadata.num_rows), size);
+    checkRowCount(Number(metadata.num_rows), file.byteLength);
   } catch (cause) {
     throw new BrokenSource(where, `cannot be read: ${(cause as Error).message}.`, NO_MAIL, cause);
   }
   const [root] = metadata.schema;
   const names = topLevelNames(metadata, root?.num_children ?? 0);
   const messageColumn = await rawMailColumn(file, metadata, names);
-  const columns = messageColumn === null ? mailColumns(names, where) : findColumns(names);
-  return { name, file, metadata, names, columns, messageColumn };
+  const columns = findColumns(names);
+  if (messageColumn === null && !isMailTable(columns)) {
+    throw new UserError(
+      "source_not_mail",
+      `${where} does not contain mail: its columns are ${names.join(", ") || "none"}`,
+      "A mail table requires at least the columns message_id, from (or sender) and body, or from, to, subject and body.",
+    );
+  }
+  return { name, place, file, metadata, names, columns, messageColumn };
 }
 
 /**
@@ -134,10 +134,10 @@ export async function* readParquet(
       for (let row = rowStart; row < rowEnd; ) {
         for (const values of await readRows(shard, row, Math.min(rowEnd, row + ROWS_PER_READ))) {
           onRead(shard.file.byteLength / rows);
-          const where = `${shard.name} row ${++row}`;
+          const place = { where: `${shard.name} row ${++row}`, table: shard.place };
           yield shard.messageColumn === null
-            ? readMail(values, shard, report, where)
-            : await readRawMail(values, shard, shard.messageColumn, where);
+            ? readRow((column) => decoded(values[shard.columns.get(column) ?? ""], report), report, place, "parquet")
+            : await readRawMail(values, shard, shard.messageColumn, place.where);
         }
       }
       rowStart = rowEnd;
@@ -151,17 +151,10 @@ function readColumns({ columns, messageColumn }: ParquetShard): string[] {
 }
 
 async function checkGroup(shard: ParquetShard, { columns: chunks }: RowGroup): Promise<void> {
-  const { name, file } = shard;
-  const usedColumns = new Set(readColumns(shard));
   try {
-    for (const { meta_data: meta } of chunks) {
-      if (meta === undefined || !usedColumns.has(meta.path_in_schema[0] ?? "")) continue;
-      const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
-      const chunk = { name: meta.path_in_schema.join("."), start, end: start + Number(meta.total_compressed_size) };
-      await checkPages(chunk, (from, to) => file.slice(from, to), parquetHeader);
-    }
+    await checkColumns(chunks, new Set(readColumns(shard)), shard.file, parquetHeader);
   } catch (error) {
-    throw brokenSource(name, "in one of its pages", error);
+    throw brokenSource(shard.name, "in one of its pages", error);
   }
 }
 
@@ -174,29 +167,6 @@ async function readRows(shard: ParquetShard, rowStart: number, rowEnd: number): 
   } catch (error) {
     throw brokenSource(shard.name, `between rows ${rowStart + 1} and ${rowEnd} of ${metadata.num_rows}`, error);
   }
-}
-
-function readMail(
-  row: Record<string, unknown>,
-  { columns, place }: ParquetShard,
-  report: TableReport,
-  where: string,
-): ReadResult {
-  const value = (column: MailColumn) => decoded(row[columns.get(column) ?? ""], report);
-  const text = (column: MailColumn) => cellText(value(column));
-  const email = buildEmailFromRow({
-    messageId: textOrEmpty(text("messageId")),
-    subject: text("subject"),
-    from: addressesOf(value("from")),
-    to: addressesOf(value("to")),
-    cc: addressesOf(value("cc")),
-    bcc: addressesOf(value("bcc")),
-    date: report.dateOf(value("date"), dateOf),
-    body: text("body"),
-  });
-  if (typeof email === "string") return { bad: { where, reason: email } };
-  const inbox = textOrEmpty(text("inbox")).toLowerCase() || null;
-  return { email: fileEmail(email, locateRow(textOrEmpty(text("path")), place), "parquet", inbox) };
 }
 
 async function readRawMail(
@@ -222,20 +192,4 @@ function rawBytes(value: unknown): Buffer {
   return value instanceof Uint8Array
     ? Buffer.from(value.buffer, value.byteOffset, value.length)
     : Buffer.from(cellText(value));
-}
-
-function addressesOf(value: unknown): string {
-  return typeof value === "string" ? addressList(value) : addressesOfValue(value);
-}
-
-/** Converts a value to text. Null becomes an empty string, and a list becomes a comma-separated list. */
-function cellText(value: unknown): string {
-  if (typeof value === "string") return value;
-  return Array.isArray(value) ? value.map(cellText).join(", ") : "";
-}
-
-function dateOf(value: unknown): string | null {
-  if (value instanceof Date) return isoSeconds(value);
-  if (typeof value === "number" || typeof value === "bigint") return dateOfEpoch(Number(value));
-  return typeof value === "string" ? parseTableDate(value) : null;
 }

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { parseJsonOrNull } from "../../../platform/json.js";
 import type { ReadTable } from "../../email.js";
 import { decodeCharset } from "../../mime/charset.js";
+import { dateOfEpoch, isoSeconds, parseTableDate } from "../../mime/mail-date.js";
 
 /** Fields that every mail table should contain. */
 const WANTED = ["messageId", "date", "from", "to", "subject", "body"];
@@ -40,9 +41,10 @@ export class TableReport {
   }
 
   /** Parses a date and counts it. Empty cells are not dates. */
-  dateOf<Cell>(cell: Cell, parse: (cell: Cell) => string | null): string | null {
-    const date = parse(cell);
-    if (cell === "" || cell === null || cell === undefined) return date;
+  dateOf(cell: unknown): string | null {
+    const value = typeof cell === "string" ? textOrEmpty(cell) : cell;
+    if (value === "" || value === null || value === undefined) return null;
+    const date = dateOfValue(value);
     this.dates++;
     if (date === null) this.unreadDates++;
     return date;
@@ -52,6 +54,12 @@ export class TableReport {
     const { where, unread, missing, dates, unreadDates, foreignCells } = this;
     return { where, unread, missing, dates, unreadDates, foreignCells };
   }
+}
+
+function dateOfValue(value: unknown): string | null {
+  if (value instanceof Date) return isoSeconds(value);
+  if (typeof value === "number" || typeof value === "bigint") return dateOfEpoch(Number(value));
+  return typeof value === "string" ? parseTableDate(value) : null;
 }
 
 /** Cell texts that mean that the value is missing. */
@@ -74,8 +82,18 @@ const QUOTED = /[bu]?'((?:[^'\\]|\\.)*)'|[bu]?"((?:[^"\\]|\\.)*)"/gs;
 /** A list that was written to JSON as a string. */
 const QUOTED_LIST = /^"([[{(].*[\])}])"$/s;
 
+/** Converts a cell to text. Null becomes an empty string, and a list becomes a comma-separated list. */
+export function cellText(cell: unknown): string {
+  if (typeof cell === "string") return cell;
+  return Array.isArray(cell) ? cell.map(cellText).join(", ") : "";
+}
+
 /** Returns the addresses in a cell as a comma-separated list, the syntax of mail headers. */
-export function addressList(cell: string): string {
+export function addressesOf(cell: unknown): string {
+  return typeof cell === "string" ? addressList(cell) : addressesOfValue(cell);
+}
+
+function addressList(cell: string): string {
   const text = textOrEmpty(cell).replace(QUOTED_LIST, "$1");
   const list = CALL.exec(text)?.[1]?.trim() ?? text;
   const close = BRACKETS[list[0] ?? ""];
@@ -113,7 +131,7 @@ function addressesOfJson(text: string): string | null {
 }
 
 /** Returns the addresses in a decoded cell: a string, a list, or an object such as `{ name, email }`. */
-export function addressesOfValue(value: unknown): string {
+function addressesOfValue(value: unknown): string {
   if (typeof value === "string") return textOrEmpty(value.toWellFormed());
   if (Array.isArray(value)) return withoutMissing(value.map(addressesOfValue));
   if (typeof value !== "object" || value === null) return "";

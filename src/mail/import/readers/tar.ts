@@ -6,10 +6,10 @@ import { UserError } from "../../../platform/errors.js";
 import { isAppleEntry } from "./apple-archive.js";
 import type { ReadItems } from "./batch-mails.js";
 import { readPlainEmail } from "./email-file.js";
-import { entryFile, isInMaildir, type MailFile } from "./mail-file.js";
+import { collect, entryFile, isInMaildir, type MailFile } from "./mail-file.js";
 import { archiveFolders, MailboxLayout } from "./mailbox-layout.js";
 import { isPlainEmail } from "./recognize.js";
-import { type BrokenSource, brokenSource } from "./source-errors.js";
+import { brokenSource } from "./source-errors.js";
 
 type TarEntry = ReturnType<typeof extract> extends AsyncIterable<infer T> ? T : never;
 
@@ -36,14 +36,10 @@ export async function* readTar(
     }
     bytes.checkEnd();
   } catch (error) {
-    throw brokenTar(file, entries, bytes.failure ?? error);
+    const cause = bytes.failure ?? error;
+    if (cause instanceof UserError) throw cause;
+    throw brokenSource(file.where, `after ${entries} complete entries${file.progress()}`, cause);
   }
-}
-
-function brokenTar(file: MailFile, entries: number, cause: unknown): UserError | BrokenSource {
-  return cause instanceof UserError
-    ? cause
-    : brokenSource(file.where, `after ${entries} complete entries${file.progress()}`, cause);
 }
 
 /** Larger entries are streamed. */
@@ -74,13 +70,13 @@ async function* readEntryOf(
     .filter((segment) => segment !== "" && segment !== ".")
     .join("/");
   layout.addFoldersOf(path);
-  if (size > SMALL_BYTES) {
+  const bytes = size > SMALL_BYTES ? null : await collect(content, SMALL_BYTES);
+  if (bytes === null) {
     layout.addFile(path);
     yield* readEntry(entryFile(archive, path, size, layout, () => content));
     await content.drain();
     return;
   }
-  const bytes = await content.all();
   const about = { where: `${archive.where} entry ${name}`, name: basename(path), isInMaildir: isInMaildir(path) };
   if (!isAppleEntry(path) && isPlainEmail(bytes, about.name, about.isInMaildir)) {
     const result = readPlainEmail(bytes, about, () => layout.ofEmail(path));
@@ -117,12 +113,6 @@ class EntryContent implements AsyncIterable<Buffer> {
     if (result.done !== true) this.length += result.value.length;
     else if (this.length < this.size) throw new Error(`entry ${this.name} is incomplete`);
     return result;
-  }
-
-  async all(): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of this) chunks.push(chunk);
-    return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
   }
 
   async drain(): Promise<void> {
