@@ -172,17 +172,23 @@ export const LOOKUP_SQL = {
               WHERE o.mail_id = ? AND b.address_id = ?`,
   copies: `SELECT c.message_id FROM messages x JOIN messages c ON c.mail_id = x.mail_id WHERE x.message_id = ?
            ORDER BY c.message_id`,
-  canonical: "SELECT min(c.message_id) FROM messages x JOIN messages c ON c.mail_id = x.mail_id WHERE x.message_id = ?",
 } as const;
 
 export function openMailLookup(db: Db): MailLookup {
   const get = db.prepare(LOOKUP_SQL.get);
   const inMailbox = db.prepare(LOOKUP_SQL.isInInbox).pluck();
-  const canonical = db.prepare(LOOKUP_SQL.canonical).pluck();
-  const copiesOf = db.prepare(LOOKUP_SQL.copies).pluck();
+  const copies = db.prepare(LOOKUP_SQL.copies).pluck();
   const inTickTransaction = withTickTransaction(db);
   const isInInbox = (mailId: number, addressId: number) =>
     inTickTransaction(() => inMailbox.get(mailId, addressId)) !== undefined;
+  /** Returns all Message-IDs of an email, sorted. */
+  const idsOf = (messageId: string): readonly string[] => {
+    for (const id of spellings(messageId)) {
+      const all = inTickTransaction(() => copies.all(id)) as string[];
+      if (all.length > 0) return all;
+    }
+    return [];
+  };
   return {
     get(messageId) {
       for (const id of spellings(messageId)) {
@@ -195,20 +201,8 @@ export function openMailLookup(db: Db): MailLookup {
     isVisible({ mailId, date }, inboxId, cutoff) {
       return isInRange(date, upTo(cutoff)) && (inboxId === "all" || isInInbox(mailId, inboxId));
     },
-    canonicalId(messageId) {
-      for (const id of spellings(messageId)) {
-        const original = inTickTransaction(() => canonical.get(id)) as string | null;
-        if (original !== null) return original;
-      }
-      return messageId;
-    },
-    copies(messageId) {
-      for (const id of spellings(messageId)) {
-        const all = inTickTransaction(() => copiesOf.all(id)) as string[];
-        if (all.length > 0) return [...new Set([messageId, ...all])];
-      }
-      return [messageId];
-    },
+    canonicalId: (messageId) => idsOf(messageId)[0] ?? messageId,
+    copies: (messageId) => [...new Set([messageId, ...idsOf(messageId)])],
   };
 }
 

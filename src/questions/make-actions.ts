@@ -112,7 +112,7 @@ class MailboxActions {
     const visible = emails.filter(({ date }) => date.slice(0, 10) <= day);
     const owner = mailbox.address;
     const makeKind: ActionKind = ACTION_KINDS[kind];
-    const made = makeKind({ owner, emails: visible, random, nextFact: () => fact ?? null });
+    const made = makeKind({ owner, emails: visible, random, fact: fact ?? null });
     if (made === null || this.made.has(made.instruction)) return null;
     this.made.add(made.instruction);
     const { instruction, goal, drafts } = made;
@@ -141,10 +141,9 @@ async function* factsOf(
   signal: AbortSignal,
 ): AsyncGenerator<QueuedFact> {
   const { mailboxes } = readMailboxes([mailbox], minChars);
-  const settings = { madeBy: PATTERNS_MODEL, synthetic: true, checker: null, seed };
+  const settings = { madeBy: PATTERNS_MODEL, checker: null, seed };
   for (const drafts of draftsOfPatterns(mailboxes, { number, seed }, new NamedCounts())) {
     for (const draft of drafts) {
-      if (draft.unanswerable !== null) continue;
       const verified = await verifyDraft(draft, mailbox, settings, signal);
       if (!("question" in verified)) continue;
       const { question, answer, message_ids, query_date } = verified.question.question;

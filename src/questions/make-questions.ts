@@ -60,13 +60,8 @@ export interface MadeQuestions {
   readonly hint: string | null;
 }
 
-interface MadeQuestion {
-  readonly question: Question;
-  readonly provenance: QuestionProvenance;
-}
-
 interface CollectRequest {
-  readonly mailboxes: ReadonlyMap<string, QuestionMailbox>;
+  readonly mailboxOf: (address: string) => QuestionMailbox;
   readonly usable: readonly UsableMailbox[];
   readonly models: OpenedModels;
   readonly refusals: NamedCounts;
@@ -107,13 +102,12 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
     const spending = new ModelSpending(options.maxCost);
     const writer = options.model === PATTERNS_MODEL ? null : options.model;
     const models = await openModels({ ...options, writer }, spending, context);
-    const open = questionMailboxes(db);
-    const mailboxes = new Map(inboxes.map((inbox) => [inbox, open(inbox)]));
-    const read = readMailboxes([...mailboxes.values()], options.minChars);
+    const mailboxOf = questionMailboxes(db);
+    const read = readMailboxes(inboxes.map(mailboxOf), options.minChars);
     const refusals = new NamedCounts();
     const collection = await collectQuestions(
       options,
-      { mailboxes, usable: read.mailboxes, models, refusals },
+      { mailboxOf, usable: read.mailboxes, models, refusals },
       context,
     );
     const isShort = collection.questions.length < options.number;
@@ -124,10 +118,12 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
     await writeQuestions(
       options.output,
       format,
-      collection.questions.map(({ question, provenance }, i) => ({
-        question: { id: i + 1, ...question, split: split(question.inbox_address) },
-        provenance: { id: i + 1, ...provenance },
+      collection.questions.map(({ question }, i) => ({
+        id: i + 1,
+        ...question,
+        split: split(question.inbox_address),
       })),
+      collection.questions.map(({ provenance }, i) => ({ id: i + 1, ...provenance })),
     );
     return {
       output: options.output,
@@ -232,13 +228,13 @@ export function provenancePath(dataset: string): string {
 async function writeQuestions(
   path: string,
   format: TableFormat,
-  madeQuestions: readonly MadeQuestion[],
+  questions: readonly Question[],
+  provenance: readonly QuestionProvenance[],
 ): Promise<void> {
   await writeFileAtomically(
     provenancePath(path),
-    madeQuestions.map(({ provenance }) => `${toWellFormedJson(provenance)}\n`),
+    provenance.map((line) => `${toWellFormedJson(line)}\n`),
   );
-  const questions = madeQuestions.map(({ question }) => question);
   await writeFileAtomically(path, await encodeTable(format, questionsTable(format), questions));
 }
 
@@ -317,14 +313,12 @@ function draftGroups(
 function verifyAll(
   drafts: readonly TakenDraft[],
   { model, seed }: MakeOptions,
-  { mailboxes, models: { writer, checker } }: CollectRequest,
+  { mailboxOf, models: { checker } }: CollectRequest,
   signal: AbortSignal,
 ): Promise<Verified[]> {
-  const settings = { madeBy: model, synthetic: writer === null, checker, seed };
+  const settings = { madeBy: model, checker, seed };
   return pLimit(JUDGE_CONCURRENCY).map(drafts, async ({ draft }): Promise<Verified> => {
-    const mailbox = mailboxes.get(draft.inbox);
-    if (mailbox === undefined) throw new Error(`No mailbox ${draft.inbox} is open.`);
-    const verified = await callOrFailure(() => verifyDraft(draft, mailbox, settings, signal));
+    const verified = await callOrFailure(() => verifyDraft(draft, mailboxOf(draft.inbox), settings, signal));
     if (verified instanceof CostLimitReached || "question" in verified) return verified;
     if (verified instanceof ModelError) return { refused: "the checker call failed", fault: verified.message };
     const { refused } = verified;

@@ -145,8 +145,8 @@ const MARK = 1;
 const SURROGATE = 2;
 
 export function foldText(text: string): FoldedText {
-  // Almost all mail is ASCII, and comparing these lengths is the fastest check.
-  if (Buffer.byteLength(text) === text.length) return { text: text.toLowerCase(), positions: null };
+  // Almost all mail is ASCII.
+  if (isAscii(text)) return { text: text.toLowerCase(), positions: null };
   const { basic, foldBeyond } = readCharacters();
   const folded = new Uint16Array(text.length);
   let marks = 0;

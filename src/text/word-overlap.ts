@@ -1,11 +1,12 @@
-// The Jaccard similarity of the words of two texts.
+// The Jaccard similarity of two texts or sets of words.
 
 /** Returns the Jaccard similarity of the two word sets, 0 to 1, or 0 if both are empty. */
 export function similarity(answer: string | null, gold: string): number {
   return jaccard(wordSet(answer ?? ""), wordSet(gold));
 }
 
-function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+/** Returns the Jaccard similarity, 0 to 1, or 0 if both sets are empty. */
+export function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   let shared = 0;
   for (const word of a) if (b.has(word)) shared++;
   const all = a.size + b.size - shared;

@@ -76,23 +76,19 @@ export function calendarText(content: Buffer, charset: string): string {
 function eventText(kind: string, lines: readonly Line[]): string {
   const all = (name: string) => lines.filter((line) => line.name === name && line.value.trim() !== "");
   const first = (name: string) => all(name)[0];
-  const textOf = (name: string) => all(name).map(({ value }) => unescaped(value).trim())[0];
   const textsOf = (name: string) => all(name).map(({ value }) => unescaped(value).trim());
+  const textOf = (name: string) => textsOf(name)[0];
+  const rulesOf = (name: string) => all(name).map(({ value }) => ruleText(value));
   const timesOf = (name: string) => all(name).flatMap(({ params, value }) => timeList(params, value));
   const status = textOf("STATUS")?.toLowerCase();
   const rows: [string, string | undefined][] = [
     [kind, textOf("SUMMARY") ?? (kind === COMPONENTS.VFREEBUSY ? "" : "(no title)")],
     ["When", whenOf(first("DTSTART"), first("DTEND"), first("DURATION"))],
-    ["Due", first("DUE") && timeOf(first("DUE"))],
-    ["Completed", first("COMPLETED") && timeOf(first("COMPLETED"))],
-    [
-      "Repeats",
-      all("RRULE")
-        .map(({ value }) => ruleText(value))
-        .join("; "),
-    ],
+    ["Due", timeOf(first("DUE"))],
+    ["Completed", timeOf(first("COMPLETED"))],
+    ["Repeats", rulesOf("RRULE").join("; ")],
     ["Also on", timesOf("RDATE").join(", ")],
-    ["Except on", [...all("EXRULE").map(({ value }) => ruleText(value)), ...timesOf("EXDATE")].join(", ")],
+    ["Except on", [...rulesOf("EXRULE"), ...timesOf("EXDATE")].join(", ")],
     ["Occurrence", occurrenceOf(first("RECURRENCE-ID"))],
     ["Busy", timesOf("FREEBUSY").join(", ")],
     ["Where", textOf("LOCATION")],
@@ -292,13 +288,7 @@ function durationText(value: string): string {
   return parts.map(([, count, unit]) => `${count} ${units[unit?.toUpperCase() ?? ""]}`).join(" ") || value.trim();
 }
 
-const MONTHS = ["January", "February", "March", "April", "May", "June", "July"].concat([
-  "August",
-  "September",
-  "October",
-  "November",
-  "December",
-]);
+const MONTHS = "January February March April May June July August September October November December".split(" ");
 
 /**
  * Formats a rule (RFC 5545 3.3.10). `FREQ=WEEKLY;INTERVAL=2;BYDAY=MO;UNTIL=20010401` becomes "weekly, every 2, on MO,
@@ -314,48 +304,37 @@ function ruleText(rule: string): string {
   const frequency = parts.get("FREQ");
   if (frequency === undefined) return oldRuleText(rule);
   parts.delete("FREQ");
-  const texts = [...parts].flatMap(([name, value]) => partText(name, value));
+  const texts = [...parts].flatMap(([name, value]) => {
+    const text = RULE_PARTS[name]?.(value.replace(/\s*,\s*/g, ", ")) ?? `${name}=${value}`;
+    return text === "" ? [] : [text];
+  });
   const order = (text: string) => Number(/^(?:\d+ times|until )/.test(text));
   return [frequency.toLowerCase(), ...texts.sort((a, b) => order(a) - order(b))].join(", ");
 }
 
-function partText(name: string, value: string): string[] {
-  const list = value.replace(/\s*,\s*/g, ", ");
-  switch (name) {
-    case "INTERVAL":
-      return value === "1" ? [] : [`every ${value}`];
-    case "BYDAY":
-      return [`on ${list}`];
-    case "BYMONTH":
-      return [
-        `in ${value
-          .split(",")
-          .map((month) => MONTHS[Number(month) - 1] ?? month.trim())
-          .join(", ")}`,
-      ];
-    case "BYMONTHDAY":
-      return [`on day ${list} of the month`];
-    case "BYYEARDAY":
-      return [`on day ${list} of the year`];
-    case "BYWEEKNO":
-      return [`in week ${list}`];
-    case "BYHOUR":
-      return [`at hour ${list}`];
-    case "BYMINUTE":
-      return [`at minute ${list}`];
-    case "BYSECOND":
-      return [`at second ${list}`];
-    case "BYSETPOS":
-      return [value === "-1" ? "only the last of them (position -1)" : `only position ${list} of them`];
-    case "WKST":
-      return [`weeks begin on ${value}`];
-    case "COUNT":
-      return [`${value} times`];
-    case "UNTIL":
-      return [`until ${readTime({ params: {}, value })?.day ?? value}`];
-    default:
-      return [`${name}=${value}`];
-  }
+/** Formats the parts of a rule. Lists are separated by commas and spaces. */
+const RULE_PARTS: Readonly<Record<string, (list: string) => string>> = {
+  INTERVAL: (interval) => (interval === "1" ? "" : `every ${interval}`),
+  BYDAY: (days) => `on ${days}`,
+  BYMONTH: (months) =>
+    `in ${months
+      .split(", ")
+      .map((month) => MONTHS[Number(month) - 1] ?? month)
+      .join(", ")}`,
+  BYMONTHDAY: (days) => `on day ${days} of the month`,
+  BYYEARDAY: (days) => `on day ${days} of the year`,
+  BYWEEKNO: (weeks) => `in week ${weeks}`,
+  BYHOUR: (hours) => `at hour ${hours}`,
+  BYMINUTE: (minutes) => `at minute ${minutes}`,
+  BYSECOND: (seconds) => `at second ${seconds}`,
+  BYSETPOS: (places) => (places === "-1" ? "only the last of them (position -1)" : `only position ${places} of them`),
+  WKST: (day) => `weeks begin on ${day}`,
+  COUNT: (times) => `${times} times`,
+  UNTIL: untilText,
+};
+
+function untilText(value: string): string {
+  return `until ${readTime({ params: {}, value })?.day ?? value}`;
 }
 
 const OLD_FREQUENCIES: Readonly<Record<string, string>> = {
@@ -379,6 +358,6 @@ function oldRuleText(rule: string): string {
     on !== "" && `on ${on}`,
     // `#0` repeats forever.
     count !== undefined && count !== "0" && `${count} times`,
-    ...(until === undefined ? [] : partText("UNTIL", until)),
+    until !== undefined && untilText(until),
   ]).join(", ");
 }

@@ -1,6 +1,6 @@
 // Reads the header and raw body of an email (RFC 5322), including damaged ones, as other programs do.
 import { isAscii, isUtf8 } from "node:buffer";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { addressParser } from "postal-mime";
 import { trimEndOf } from "../../platform/trim-end.js";
 import type { AsWritten, Email, HeaderNames } from "../email.js";
@@ -456,9 +456,7 @@ export function buildEmailFromRow(fields: EmailFields): Email | string {
 }
 
 function idFromContent({ subject, sender, to, cc, bcc, date, body }: Email): string {
-  const digest = createHash("sha256")
-    .update(JSON.stringify([subject, sender, to, cc, bcc, date, body]))
-    .digest("hex");
+  const digest = hash("sha256", JSON.stringify([subject, sender, to, cc, bcc, date, body]));
   return `<${digest.slice(0, 32)}@missing>`;
 }
 

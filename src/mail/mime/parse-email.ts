@@ -1,6 +1,7 @@
 // Parses one email: its fields and the text of its parts and attachments.
 import { isAscii } from "node:buffer";
 import { compact } from "../../platform/optional-values.js";
+import { count, counted } from "../../text/format.js";
 import type { Email } from "../email.js";
 import { enrichedToText, htmlToText } from "../html-text.js";
 import { calendarText } from "./calendar.js";
@@ -14,7 +15,7 @@ import {
   withLineFeeds,
 } from "./email-fields.js";
 import { MimeFailed } from "./mime-decoder.js";
-import { type MimePart, parseMimeTree, TNEF_TYPE } from "./parts.js";
+import { fileNameOf, type MimePart, parseMimeTree, TNEF_TYPE } from "./parts.js";
 import { decodeTransferEncoding, transferEncodingName } from "./transfer-encoding.js";
 
 /** An email part that is listed after the body. */
@@ -130,7 +131,7 @@ function isUnchosen(part: MimePart): boolean {
 
 function attachmentOf(part: MimePart): Attachment {
   const { type, disposition, content } = part;
-  const name = normalizeName(disposition.params.get("filename") ?? type.params.get("name") ?? "");
+  const name = normalizeSubject(fileNameOf(type, disposition)).slice(0, MAX_NAME_CHARS);
   const isMail = MAIL_TYPES.has(type.value) || (GENERIC_TYPES.has(type.value) && /\.eml$/i.test(name));
   const isText = isMail || isTextType(type.value) || (GENERIC_TYPES.has(type.value) && TEXT_NAME.test(name));
   const isInBody = isBodyText(part);
@@ -168,14 +169,10 @@ function decodedText(content: Buffer, charset: string): string | null {
 function withAttachments(body: string, attachments: readonly Attachment[], sections: readonly MailSection[]): string {
   if (attachments.length === 0) return body;
   const list = attachments.map(
-    ({ name, type, content }) => `- ${name || "(no name)"} (${typeName(type)}, ${sizeOf(content)})`,
+    ({ name, type, content }) => `- ${name || "(no name)"} (${typeName(type)}, ${counted(content.length, "byte")})`,
   );
   const texts = sections.map(({ title, text }) => `----- ${title} -----\n\n${truncate(text.trim())}`);
   return [body.trimEnd(), `Attachments:\n${list.join("\n")}`, ...texts].filter((part) => part !== "").join("\n\n");
-}
-
-function normalizeName(name: string): string {
-  return normalizeSubject(name).slice(0, MAX_NAME_CHARS);
 }
 
 /** Returns a displayable type, because a damaged type can contain anything. */
@@ -183,13 +180,9 @@ function typeName(type: string): string {
   return /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(type) ? type : "unknown type";
 }
 
-function sizeOf({ length }: Buffer): string {
-  return length === 1 ? "1 byte" : `${length.toLocaleString("en-US")} bytes`;
-}
-
 function truncate(text: string): string {
   if (text.length <= MAX_TEXT_CHARS) return text;
-  return `${text.slice(0, MAX_TEXT_CHARS)}\n[cut here: ${(text.length - MAX_TEXT_CHARS).toLocaleString("en-US")} more characters]`;
+  return `${text.slice(0, MAX_TEXT_CHARS)}\n[cut here: ${count(text.length - MAX_TEXT_CHARS)} more characters]`;
 }
 
 /** Charsets that are decoded as UTF-8 if valid, otherwise as windows-1252 (a superset of latin1 and ASCII). */
@@ -257,7 +250,7 @@ function encryptedNote(encryption: string): string {
 
 const PLAIN_ENCODINGS = new Set(["", "7bit", "8bit", "binary", "quoted-printable"]);
 
-/** Returns the charset of plain text that `decodeWestern` can decode, or null. */
+/** Returns the charset of plain text that is decoded without a MIME parser, or null. */
 function westernCharset(contentType: string): string | null {
   const type = (/^[^;\s]*/.exec(contentType)?.[0] ?? "").toLowerCase();
   // A bare word such as `text` is not a valid type. RFC 2045 5.2 treats such an email as plain text.

@@ -71,13 +71,13 @@ class TreeParser {
       const pieces = this.split(bytes, type.params.get("boundary")?.trimEnd() ?? "");
       if (pieces.length === 0) continue;
       const children = pieces.map((piece) => this.parse(piece, depth + 1, childType));
-      return { type, disposition, content: Buffer.alloc(0), children, encryption: null };
+      return parentPart(type, disposition, children);
     }
     // A multipart without parts is treated as text.
     const content = decodeTransferEncoding(body, encoding);
     const isHtml = /^\s*<(?:!doctype|html|body)\b/i.test(content.toString("latin1", 0, 200));
     const text = { value: isHtml ? "text/html" : "text/plain", params: type.params };
-    return { type: text, disposition, content, children: [], encryption: null };
+    return leafPart(text, disposition, content);
   }
 
   /**
@@ -87,18 +87,16 @@ class TreeParser {
   private leaf(type: HeaderValue, disposition: HeaderValue, content: Buffer, depth: number): MimePart {
     const smime = depth < MAX_DEPTH && isSmime(type, disposition) ? readSmime(content) : null;
     if (smime?.kind === "readable") {
-      const children = [this.parse(smime.entity, depth + 1, "text/plain")];
-      return { type, disposition, content: Buffer.alloc(0), children, encryption: null };
+      return parentPart(type, disposition, [this.parse(smime.entity, depth + 1, "text/plain")]);
     }
     const tnef = isTnef(type, disposition) ? readTnef(content) : null;
     const children = tnef === null ? [] : tnefChildren(tnef);
     if (children.length > 0) {
-      const tnefType = { value: TNEF_TYPE, params: type.params };
-      return { type: tnefType, disposition, content: Buffer.alloc(0), children, encryption: null };
+      return parentPart({ value: TNEF_TYPE, params: type.params }, disposition, children);
     }
     // This part precedes the encrypted data (RFC 3156 4).
     const isOpenPgp = type.value === "application/pgp-encrypted";
-    return { type, disposition, content, children: [], encryption: smime ? "S/MIME" : isOpenPgp ? "OpenPGP" : null };
+    return { ...leafPart(type, disposition, content), encryption: smime ? "S/MIME" : isOpenPgp ? "OpenPGP" : null };
   }
 
   /** Returns the pieces between the boundary lines, or an empty list if the boundary does not occur. */
@@ -121,40 +119,47 @@ class TreeParser {
   }
 }
 
+function leafPart(type: HeaderValue, disposition: HeaderValue, content: Buffer): MimePart {
+  return { type, disposition, content, children: [], encryption: null };
+}
+
+function parentPart(type: HeaderValue, disposition: HeaderValue, children: readonly MimePart[]): MimePart {
+  return { type, disposition, content: Buffer.alloc(0), children, encryption: null };
+}
+
+/** Returns the file name of a part, or an empty string. */
+export function fileNameOf(type: HeaderValue, disposition: HeaderValue): string {
+  return disposition.params.get("filename") ?? type.params.get("name") ?? "";
+}
+
 const SMIME_TYPES = new Set(["application/pkcs7-mime", "application/x-pkcs7-mime"]);
 
-function isSmime({ value, params }: HeaderValue, disposition: HeaderValue): boolean {
-  const name = disposition.params.get("filename") ?? params.get("name") ?? "";
-  return SMIME_TYPES.has(value) || (value === "application/octet-stream" && /\.p7[mz]$/i.test(name));
+function isSmime(type: HeaderValue, disposition: HeaderValue): boolean {
+  const isGeneric = type.value === "application/octet-stream";
+  return SMIME_TYPES.has(type.value) || (isGeneric && /\.p7[mz]$/i.test(fileNameOf(type, disposition)));
 }
 
 /** The type given to a part that has children and was read from TNEF, however it was labeled. */
 export const TNEF_TYPE = "application/ms-tnef";
 
-function isTnef({ value, params }: HeaderValue, disposition: HeaderValue): boolean {
-  const name = disposition.params.get("filename") ?? params.get("name") ?? "";
-  return value === TNEF_TYPE || value === "application/vnd.ms-tnef" || /^winmail\.dat$/i.test(name);
+const TNEF_TYPES = new Set([TNEF_TYPE, "application/vnd.ms-tnef"]);
+
+function isTnef(type: HeaderValue, disposition: HeaderValue): boolean {
+  return TNEF_TYPES.has(type.value) || /^winmail\.dat$/i.test(fileNameOf(type, disposition));
 }
 
 /** Stands in the text of an email for what a damaged part lost. The import counts the emails with it. */
 export const DAMAGED_PART = "[The part in Outlook's format is damaged: text can be wrong or missing.]";
 
 function tnefChildren({ body, attachments, isDamaged }: TnefMail): MimePart[] {
-  const leaf = (type: HeaderValue, disposition: HeaderValue, content: Buffer): MimePart => ({
-    type,
-    disposition,
-    content,
-    children: [],
-    encryption: null,
-  });
   const inline = (type: string, text: string) =>
-    leaf(headerValue(type, { charset: "utf-8" }), headerValue("inline", {}), Buffer.from(text));
+    leafPart(headerValue(type, { charset: "utf-8" }), headerValue("inline", {}), Buffer.from(text));
   const text = body === null ? [] : [inline(body.type, body.text)];
   if (isDamaged) text.push(inline("text/plain", DAMAGED_PART));
   return [
     ...text,
     ...attachments.map(({ name, type, content }) =>
-      leaf(
+      leafPart(
         headerValue(type.toLowerCase() || "application/octet-stream", {}),
         headerValue("attachment", name === "" ? {} : { filename: name }),
         content,

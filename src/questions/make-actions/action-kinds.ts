@@ -10,8 +10,8 @@ export interface ActionMailbox {
   readonly owner: string;
   /** The emails up to the end of that day, oldest first, without copies. */
   readonly emails: readonly DatedEmail[];
-  /** A question that exactly one of the emails answers, or null if there is no other one. */
-  nextFact(): Fact | null;
+  /** A question that exactly one of the emails answers, or null if there is none. */
+  readonly fact: Fact | null;
   /** Returns a number from 0 to `below` - 1. */
   readonly random: (below: number) => number;
 }
@@ -156,7 +156,7 @@ export const ACTION_KINDS = {
   },
 
   "draft-fact": (mailbox) => {
-    const fact = mailbox.nextFact();
+    const { fact } = mailbox;
     const recipient = correspondent(mailbox);
     if (fact === null || recipient === null) return null;
     return {
@@ -166,7 +166,7 @@ export const ACTION_KINDS = {
   },
 
   "reply-fact": (mailbox) => {
-    const fact = mailbox.nextFact();
+    const { fact } = mailbox;
     const email = unambiguous(mailbox, ({ sender }) => sender !== mailbox.owner);
     if (fact === null || email === null || email.messageId === fact.messageId) return null;
     return {
@@ -176,7 +176,7 @@ export const ACTION_KINDS = {
   },
 
   "forward-fact": (mailbox) => {
-    const fact = mailbox.nextFact();
+    const { fact } = mailbox;
     const recipient = correspondent(mailbox);
     if (fact === null || recipient === null) return null;
     return {

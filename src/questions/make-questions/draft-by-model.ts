@@ -5,6 +5,8 @@ import { plainSubject } from "../../mail/subject.js";
 import { argumentsOf, type ForcedReply, forcedToolCall, type ModelRequest } from "../../models/model.js";
 import { delimitUntrusted } from "../../models/untrusted-text.js";
 import { chunk } from "../../platform/batches.js";
+import { locatePassage } from "../../text/passages.js";
+import { addDays } from "../../text/utc-day.js";
 import { type Passage, QUESTION_KINDS, type QuestionKind } from "../provenance.js";
 
 /** The fields that batching needs. */
@@ -36,9 +38,6 @@ export interface QuestionDraft {
   readonly askedTooEarly: string | null;
   readonly unanswerable: "mail_later" | "detail_absent" | null;
 }
-
-/** Minimum length, in characters, for a quoted passage to prove anything. */
-const MIN_PASSAGE_CHARS = 4;
 
 const writtenSchema = z.object({
   question: z.string().trim().min(8).max(500),
@@ -77,7 +76,8 @@ export function resolveCitations(
     ? []
     : question.passages.flatMap(({ message_id, text }) => {
         const mail = sources.find((one) => bareMessageId(one.messageId) === bareMessageId(message_id));
-        return mail !== undefined && holds(mail, text) ? [{ message_id: mail.messageId, text }] : [];
+        if (mail === undefined || locatePassage(`${mail.subject} ${mail.body}`, text) === null) return [];
+        return [{ message_id: mail.messageId, text }];
       });
   if (!question.detail_absent && (passages.length === 0 || passages.length < question.passages.length)) {
     return { refused: "its quotation is not in the email" };
@@ -104,20 +104,8 @@ function newest(mails: readonly Pick<Email, "date">[]): string {
   return mails.reduce((last, { date }) => (date !== null && date > last ? date : last), "");
 }
 
-function holds({ subject, body }: Email, passage: string): boolean {
-  const plain = (text: string) =>
-    text
-      .replace(/[>\s]+/g, " ")
-      .trim()
-      .toLowerCase();
-  const plainPassage = plain(passage);
-  return plainPassage.length >= MIN_PASSAGE_CHARS && plain(`${subject} ${body}`).includes(plainPassage);
-}
-
 /** Following ART, a question is dated this many days after the newest email that answers it. */
 const DAYS_AFTER = { min: 1, max: 30 } as const;
-
-const DAY_MS = 86_400_000;
 
 /**
  * Returns the date of a question, `YYYY-MM-DD`: 1 to 30 days after its newest source. Later emails can repeat the
@@ -126,19 +114,14 @@ const DAY_MS = 86_400_000;
  * @param sources dates of all emails that answer the question, ISO 8601
  */
 export function queryDate(askableFrom: string, sources: readonly string[], random: (limit: number) => number): string {
-  let day = shiftDay(askableFrom, DAYS_AFTER.min + random(DAYS_AFTER.max - DAYS_AFTER.min + 1));
-  while (sources.some((date) => date.startsWith(day))) day = shiftDay(day, 1);
+  let day = addDays(askableFrom.slice(0, 10), DAYS_AFTER.min + random(DAYS_AFTER.max - DAYS_AFTER.min + 1));
+  while (sources.some((date) => date.startsWith(day))) day = addDays(day, 1);
   return day;
 }
 
 /** Returns a date 1 to 30 days before the oldest source, when the question was still unanswerable. */
 export function queryDateBefore(oldestSource: string, random: (limit: number) => number): string {
-  return shiftDay(oldestSource, -(DAYS_AFTER.min + random(DAYS_AFTER.max - DAYS_AFTER.min + 1)));
-}
-
-function shiftDay(date: string, days: number): string {
-  const day = Date.parse(`${date.slice(0, 10)}T00:00:00Z`);
-  return new Date(day + days * DAY_MS).toISOString().slice(0, 10);
+  return addDays(oldestSource.slice(0, 10), -(DAYS_AFTER.min + random(DAYS_AFTER.max - DAYS_AFTER.min + 1)));
 }
 
 /**
@@ -163,8 +146,7 @@ export const BATCH_MAILS = 20;
  */
 export function mailBatches<T extends MailHeading>(mails: readonly T[]): readonly (readonly T[])[] {
   const threads = new Map<string, T[]>();
-  const byDate = [...mails].sort((a, b) => ((a.date ?? "") < (b.date ?? "") ? -1 : 1));
-  for (const mail of byDate) {
+  for (const mail of byDate(mails)) {
     const key = threadOf(mail);
     const thread = threads.get(key);
     if (thread === undefined) threads.set(key, [mail]);
@@ -180,7 +162,11 @@ export function mailBatches<T extends MailHeading>(mails: readonly T[]): readonl
     batch.push(...mail);
   }
   if (batch.length > 0) batches.push(batch);
-  return spreadOut(batches.map((one) => one.sort((a, b) => ((a.date ?? "") < (b.date ?? "") ? -1 : 1))));
+  return spreadOut(batches.map(byDate));
+}
+
+function byDate<T extends Pick<Email, "date">>(mails: readonly T[]): T[] {
+  return [...mails].sort((a, b) => ((a.date ?? "") < (b.date ?? "") ? -1 : 1));
 }
 
 /** An email without a subject is a separate thread. */

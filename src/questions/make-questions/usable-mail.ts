@@ -10,6 +10,7 @@ import { didYouMean } from "../../platform/near-names.js";
 import { NamedCounts } from "../../statistics/intervals.js";
 import type { Db } from "../../store/open-store.js";
 import { contentWords, stemsOf, wordsOf } from "../../text/passages.js";
+import { jaccard } from "../../text/word-overlap.js";
 import { type Mailbox, openMailbox } from "../../tools/mailbox.js";
 import { shuffled } from "../dataset.js";
 import type { MailHeading, QuestionDraft } from "./draft-by-model.js";
@@ -115,7 +116,9 @@ export class NearDuplicates {
 
   has({ inbox, question }: AskedQuestion): boolean {
     const stems = stemsOf(question);
-    return (this.byInbox.get(inbox) ?? []).some((other) => jaccard(stems, other) >= SAME_QUESTION);
+    const isSame = (other: ReadonlySet<string>) =>
+      stems.size + other.size === 0 || jaccard(stems, other) >= SAME_QUESTION;
+    return (this.byInbox.get(inbox) ?? []).some(isSame);
   }
 
   add(question: AskedQuestion): boolean {
@@ -123,13 +126,6 @@ export class NearDuplicates {
     this.byInbox.set(question.inbox, [...(this.byInbox.get(question.inbox) ?? []), stemsOf(question.question)]);
     return true;
   }
-}
-
-function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  let common = 0;
-  for (const stem of a) if (b.has(stem)) common++;
-  const all = a.size + b.size - common;
-  return all === 0 ? 1 : common / all;
 }
 
 /**

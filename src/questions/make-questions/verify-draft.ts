@@ -5,6 +5,7 @@ import type { Question } from "../../tasks/question.js";
 import type { Checker } from "../check-questions/check-by-rules.js";
 import { checkQuestion, isEasy } from "../check-questions.js";
 import type { QuestionProvenance } from "../provenance.js";
+import { PATTERNS_MODEL } from "../question-models.js";
 import { type QuestionDraft, queryDate, queryDateBefore } from "./draft-by-model.js";
 import type { QuestionMailbox } from "./usable-mail.js";
 
@@ -15,7 +16,6 @@ export interface VerifiedQuestion {
 
 interface VerifySettings {
   readonly madeBy: string;
-  readonly synthetic: boolean;
   /** The checker model, or null if only rules check. */
   readonly checker: Checker | null;
   readonly seed: number;
@@ -28,7 +28,7 @@ export async function verifyDraft(
   settings: VerifySettings,
   signal: AbortSignal,
 ): Promise<{ readonly question: VerifiedQuestion } | { readonly refused: string }> {
-  const { madeBy, synthetic, checker, seed } = settings;
+  const { madeBy, checker, seed } = settings;
   const isTooEarly = draft.unanswerable === "mail_later";
   const day = dayOf(draft, seed);
   // An email that quotes the source can arrive after the question.
@@ -64,7 +64,7 @@ export async function verifyDraft(
       provenance: {
         made_by: madeBy,
         kind: draft.kind,
-        synthetic,
+        synthetic: madeBy === PATTERNS_MODEL,
         unanswerable: draft.unanswerable,
         easy: isEasy(question, mailbox),
         passages: [...draft.passages],

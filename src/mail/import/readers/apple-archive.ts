@@ -62,7 +62,7 @@ class UnpackedEntries {
     const target = await this.unpack(entry, folder, name).catch((error: unknown) => {
       throw isSystemError(error) ? new UnpackFailed(entry.where, tmpdir(), error) : error;
     });
-    const { chunks } = diskFile(target, entry.size ?? 0, entry.where, entry.place, () => undefined);
+    const { chunks } = diskFile(target, entry.size, entry.where, entry.place, () => undefined);
     const unpacked = { ...entry, disk: target, chunks };
     if (email === undefined) {
       this.attachments.push({ folder, entry: unpacked });

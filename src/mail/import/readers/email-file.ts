@@ -7,8 +7,6 @@ import { fileEmail, type MailLocation } from "./filed-email.js";
 import { collect, type MailFile } from "./mail-file.js";
 import { emlxLineLength } from "./recognize.js";
 
-/** Reads a file that contains one email. */
-
 export async function readEmailFile(file: MailFile, content: AsyncIterable<Buffer>): Promise<ReadResult> {
   const bytes = await collect(content, MAX_MAIL_BYTES);
   if (bytes === null) return { bad: { where: file.where, reason: TOO_LARGE } };

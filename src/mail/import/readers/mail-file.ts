@@ -15,8 +15,8 @@ export interface MailFile {
   readonly name: string;
   /** Path on disk, or null for an archive entry or a decompressed file. */
   readonly disk: string | null;
-  /** Size in bytes, or null if unknown. */
-  readonly size: number | null;
+  /** Size in bytes, of a compressed file before decompression. */
+  readonly size: number;
   readonly place: FilePlace;
   /**
    * Returns the progress for messages about damage (` (9 of 10 bytes were read)`), or an empty string if the file is in

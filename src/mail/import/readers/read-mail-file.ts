@@ -149,30 +149,30 @@ function tooDeep({ depth }: ReadOptions, { where }: MailFile): ReadItems | null 
   })();
 }
 
+/** Reads a file whose end is read first: on disk, or in memory if it is in an archive or compressed. */
 async function* readHeld(
   file: MailFile,
   content: PeekedFile,
   kind: "zip" | "parquet",
   options: ReadOptions,
 ): ReadItems {
-  if (file.disk !== null) {
-    await content.close();
-    const path = file.disk;
-    if (kind === "zip") yield* readEntries(options, (read) => readZip(file, path, read, options.onRead));
-    else yield* readParquet([await openParquetFile(path, file.where)], options.onRead);
-    return;
-  }
-  if (kind === "zip" && options.depth >= MAX_DEPTH) return yield* tooDeep(options, file) as ReadItems;
-  const bytes = await collect(content.chunks(), MAX_HELD_BYTES);
-  if (bytes === null) {
+  const refusal = kind === "zip" ? tooDeep(options, file) : null;
+  if (refusal !== null) return yield* refusal;
+  const held = file.disk ?? (await collect(content.chunks(), MAX_HELD_BYTES));
+  // The bytes of a file in memory were counted when they were collected.
+  const onRead = file.disk === null ? () => undefined : options.onRead;
+  if (held === null) {
     const what = kind === "zip" ? "a zip archive" : "a Parquet file";
     yield {
       bad: { where: file.where, reason: `it is ${what} of more than 256 MB within an archive: unpack it first` },
     };
   } else if (kind === "zip") {
-    yield* readEntries(options, (read) => readZip(file, bytes, read, () => undefined));
+    yield* readEntries(options, (read) => readZip(file, held, read, onRead));
   } else {
-    yield* readParquet([await openParquetBytes(file.where, file.place.full, bytes)], () => undefined);
+    const { where, place } = file;
+    const isOnDisk = typeof held === "string";
+    const shard = isOnDisk ? await openParquetFile(held, where) : await openParquetBytes(where, place.full, held);
+    yield* readParquet([shard], onRead);
   }
 }
 
