@@ -44,7 +44,7 @@ export async function benchSuite(tasks: number, atOnce: number): Promise<SuiteBe
     const task = byId.get(line.uuid);
     if (task !== undefined && (await machines.findObstacle(task.snapshot, [])) === null) ready.push({ line, task });
   }
-  const graders = new GradingPool({ suite, functions: null, accounts: { folder: null, env: {} } });
+  const graders = new GradingPool({ suite, functions: undefined, accounts: { folder: null, env: {} } });
   const work = mkdtempSync(join(tmpdir(), "art-e-bench-suite-"));
   const times: Record<string, number[]> = Object.fromEntries(PHASES.map((name) => [name, []]));
   const one = async (i: number) => {

@@ -16,7 +16,7 @@ import {
 import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
-import { EXIT, UserError } from "./errors.js";
+import { EXIT, hasCode, UserError } from "./errors.js";
 import { replaceFile } from "./files.js";
 import { get, RequestFailed, retryRequest, withNetworkErrors } from "./http.js";
 import { parseJsonOrNull } from "./json.js";
@@ -341,7 +341,7 @@ async function tryRename(from: string, to: string): Promise<boolean> {
     await rename(from, to);
     return true;
   } catch (error) {
-    if (hasCode(error, ["ENOENT", "ENOTEMPTY", "EEXIST", "EPERM"])) return false;
+    if (hasCode(error, "ENOENT", "ENOTEMPTY", "EEXIST", "EPERM")) return false;
     throw error;
   }
 }
@@ -373,13 +373,9 @@ async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;
   } catch (error) {
-    if (hasCode(error, ["ENOENT"])) return 0;
+    if (hasCode(error, "ENOENT")) return 0;
     throw error;
   }
-}
-
-function hasCode(error: unknown, codes: readonly string[]): boolean {
-  return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }
 
 /**

@@ -30,6 +30,11 @@ export function messageOf(thrown: unknown): string {
   }
 }
 
+/** Returns whether an error has one of these codes, such as ENOENT. */
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && "code" in error && codes.includes(String(error.code));
+}
+
 /** The reason in an error's message, without the code, system call and path that Node adds to errors of files. */
 export function reasonOf(error: unknown): string {
   return messageOf(error).replace(/^E[A-Z0-9]+: (.+?), \w+(?: .*)?$/s, "$1");

@@ -140,6 +140,15 @@ export function readNamedText(path: string): string {
   return new TextDecoder().decode(readNamedFile(path));
 }
 
+/** Returns the text of UTF-8 bytes, without a byte order mark, or null for other bytes. */
+export function decodeUtf8(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
 /** Checks before an expensive operation that its output file is writable. */
 export function checkWritable(flag: string, path: string): void {
   refuseDash(flag, path);

@@ -125,7 +125,7 @@ function jsonString(body: string): string {
   return `"${json}"`;
 }
 
-export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -158,12 +158,17 @@ export function startSupervised(start: ProgramStart): SupervisedProcess {
   return { stdin, stdout, stderr, ended: programEnd, kill };
 }
 
-function killGroup({ pid }: ChildProcess): void {
-  if (pid === undefined) return;
+/** Kills the process group of a program that was started as its leader. */
+export function killGroup({ pid }: ChildProcess): void {
+  if (pid !== undefined) killProcess(-pid);
+}
+
+/** Kills a process, or the process group with the negative id. Nothing happens if it has ended. */
+export function killProcess(pid: number): void {
   try {
-    process.kill(-pid, "SIGKILL");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended already.
   }
 }
 

@@ -1,10 +1,11 @@
 // Starts a task machine in bubblewrap, and finds what this host needs for it.
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { lstat, readdir, readFile, readlink, realpath, stat } from "node:fs/promises";
 import { arch, platform } from "node:os";
 import { posix } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { killGroup } from "../platform/processes.js";
 import { builtFile } from "../platform/program-files.js";
 import { BubblewrapStatus, bindProcesses, feed } from "./isolation/bubblewrap.js";
 import { type Cgroup, type CgroupParent, findCgroups } from "./isolation/cgroup.js";
@@ -12,7 +13,7 @@ import { seccompFilter } from "./isolation/seccomp-filter.js";
 import { type MachineLimits, sandboxUser } from "./limits.js";
 import { type BuiltInFile, builtInFiles, GUEST, guestLimits } from "./machine-guest.js";
 import { type FoundPython, findProgram, findPython } from "./python.js";
-import { HOME, outputStart } from "./task-machine.js";
+import { HOME, isBelowAny, outputStart } from "./task-machine.js";
 
 /** The processes of a machine as seen from outside. */
 export interface StartedGuest {
@@ -82,6 +83,7 @@ export async function startGuest(
   files.forEach(({ content }, i) => {
     feed((child.stdio as readonly unknown[])[DESCRIPTORS.files + i] as Writable, content);
   });
+  // Kills bwrap itself. The machine's first process dies with it, and all others die with the first.
   const end = () => killGroup(child);
   const timer = setTimeout(end, limits.startMs);
   signal.addEventListener("abort", end, { once: true });
@@ -115,15 +117,6 @@ export async function startGuest(
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", end);
-  }
-}
-
-/** Kills bwrap itself. The machine's first process dies with it, and all others die with the first. */
-function killGroup({ pid }: ChildProcess): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, "SIGKILL");
-  } catch {
-    // Already ended.
   }
 }
 
@@ -250,10 +243,6 @@ async function hiddenFolders(readable: readonly string[], hidden: readonly strin
     }),
   );
   return folders.filter((path): path is string => path !== null && isBelowAny(path, readable));
-}
-
-export function isBelowAny(path: string, folders: readonly string[]): boolean {
-  return folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
 }
 
 /** Finds the programs for machines on this host. Only an actual start shows whether they work. */

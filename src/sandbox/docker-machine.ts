@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { hasCode } from "../platform/errors.js";
 import { compact } from "../platform/optional-values.js";
 import { builtFile } from "../platform/program-files.js";
 import type { StartedGuest } from "./bubblewrap-machine.js";
@@ -37,7 +38,7 @@ export async function dockerVersion(): Promise<{ readonly number: string } | "no
   try {
     return { number: (await docker(["version", "--format", "{{.Server.Version}}"], 10_000)).stdout.trim() };
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT" ? "not installed" : "no answer";
+    return hasCode(error, "ENOENT") ? "not installed" : "no answer";
   }
 }
 

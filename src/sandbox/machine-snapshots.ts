@@ -4,7 +4,7 @@ import { constants, open, readFile } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
-import { UserError } from "../platform/errors.js";
+import { hasCode, UserError } from "../platform/errors.js";
 import { builtFile } from "../platform/program-files.js";
 import { findProgram } from "./python.js";
 
@@ -172,9 +172,8 @@ async function readRegular(file: string): Promise<string | null> {
       await handle.close();
     }
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return null;
-    if (code === "ELOOP") throw invalid(`Cannot read ${file}: it is a link, which is not followed`);
+    if (hasCode(error, "ENOENT")) return null;
+    if (hasCode(error, "ELOOP")) throw invalid(`Cannot read ${file}: it is a link, which is not followed`);
     throw error;
   }
 }
@@ -242,14 +241,13 @@ export async function checkSnapshots(snapshots: Iterable<Snapshot>): Promise<Sna
   const statuses = all.map((snapshot, i): SnapshotStatus => {
     const missing = missingOf[i] ?? [];
     const { name, unavailable } = snapshot;
-    if (unavailable !== null) return { name, ready: false, why: unavailable, missing: [] };
     for (const [program, from] of missing) {
       if (from === null) withoutPackage.add(program);
       else packages.add(from);
     }
     const names = missing.map(([program]) => program);
-    const why = names.length === 0 ? null : `missing: ${names.join(", ")}`;
-    return { name, ready: names.length === 0, why, missing: names };
+    const why = unavailable ?? (names.length === 0 ? null : `missing: ${names.join(", ")}`);
+    return { name, ready: why === null, why, missing: names };
   });
   return {
     snapshots: statuses,

@@ -9,12 +9,13 @@ import { performance } from "node:perf_hooks";
 import type { Readable, Writable } from "node:stream";
 import { NEVER } from "../platform/deadline.js";
 import { parseJsonOrNull } from "../platform/json.js";
-import { killedWithParentPrefix, waitedForProcessorMs } from "../platform/processes.js";
+import { killedWithParentPrefix, killGroup, waitedForProcessorMs } from "../platform/processes.js";
 import { BubblewrapStatus, bindProcesses, bubblewrapArguments, feed, READY } from "./isolation/bubblewrap.js";
 import { type Cgroup, type CgroupParent, findCgroups } from "./isolation/cgroup.js";
 import { seccompFilter } from "./isolation/seccomp-filter.js";
 import { usageOfTree } from "./limits.js";
 import { findProgram, foldersOf, sharedLibraries } from "./python.js";
+import { outputStart } from "./task-machine.js";
 
 /** How Node processes are isolated on this machine. */
 export type NodeIsolation =
@@ -135,10 +136,7 @@ export class NodeProcess {
   /** Waits for the program in the sandbox, and limits it before it receives any untrusted code. */
   private async enter({ filter, cgroups }: Extract<NodeIsolation, { kind: "bubblewrap" }>, signal: AbortSignal) {
     const { child } = this;
-    let message = "";
-    (child.stderr as Readable).setEncoding("utf8").on("data", (text: string) => {
-      if (message.length < 1_000) message += text;
-    });
+    const message = outputStart(child.stderr as Readable);
     const status = new BubblewrapStatus(child);
     feed(child.stdio[3] as Writable, filter);
     const stop = () => void this.kill();
@@ -149,7 +147,7 @@ export class NodeProcess {
     signal.removeEventListener("abort", stop);
     signal.throwIfAborted();
     if (root === null)
-      throw new Error(`bubblewrap does not start Node: ${message.trim().slice(0, 300) || "no reason"}`);
+      throw new Error(`bubblewrap does not start Node: ${message().trim().slice(0, 300) || "no reason"}`);
     this.pid = (await usageOfTree(root)).pids.at(-1);
     if (cgroups === null) return;
     const limits = { memoryBytes: DATA_MB * 2 ** 20, processes: PROCESSES, endTogether: true };
@@ -180,14 +178,7 @@ export class NodeProcess {
 
   async kill(): Promise<void> {
     this.isKilled = true;
-    const { pid } = this.child;
-    if (pid !== undefined) {
-      try {
-        process.kill(-pid, "SIGKILL");
-      } catch {
-        // It has ended already.
-      }
-    }
+    killGroup(this.child);
     await this.cgroup?.kill();
     await this.cgroup?.remove();
   }

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import {
   findMachineHost,
-  isBelowAny,
   type MachineHost,
   type MachineHostChoice,
   type StartedGuest,
@@ -21,7 +20,14 @@ import {
   writeIntoMachine,
 } from "./machine-guest.js";
 import { checkSnapshots, EMPTY_SNAPSHOT, readSnapshots, type Snapshot, snapshotOf } from "./machine-snapshots.js";
-import { type CommandResult, HOME, lastLine, type MachineCommand, type TaskMachine } from "./task-machine.js";
+import {
+  type CommandResult,
+  HOME,
+  isBelowAny,
+  lastLine,
+  type MachineCommand,
+  type TaskMachine,
+} from "./task-machine.js";
 
 /** The machines for suite tasks that are available on this host. */
 export interface MachineAvailability {

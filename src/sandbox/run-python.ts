@@ -5,6 +5,7 @@ import { availableParallelism } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
+import { killGroup, killProcess } from "../platform/processes.js";
 import { BubblewrapStatus, feed, prepareSandbox, type ReadySandbox } from "./isolation/bubblewrap.js";
 import { PYTHON_LIMITS, socketBytesOf, usageOfTree } from "./limits.js";
 import {
@@ -140,23 +141,13 @@ function start({ program, args, env, owner, folder, filter }: Launch): ChildProc
 function kill(child: ChildProcess, launch: Launch, sandbox: ReadySandbox | null): void {
   void launch.stop?.();
   void sandbox?.cgroup?.kill();
-  const { pid } = child;
-  if (pid === undefined) return;
-  if (sandbox !== null || launch.filter !== null) send(-pid, "SIGKILL");
+  if (sandbox !== null || launch.filter !== null) killGroup(child);
   // On the host, some processes might have left the group. Find them while their parents still exist.
-  else void killTree(pid);
+  else if (child.pid !== undefined) void killTree(child.pid);
 }
 
 async function killTree(root: number): Promise<void> {
-  for (const pid of [...(await usageOfTree(root)).pids, -root]) send(pid, "SIGKILL");
-}
-
-function send(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // Already ended.
-  }
+  for (const pid of [...(await usageOfTree(root)).pids, -root]) killProcess(pid);
 }
 
 function closeOutput(child: ChildProcess): void {

@@ -69,5 +69,10 @@ export function lastLine(text: string): string {
   return text.trimEnd().split("\n").at(-1)?.trim() ?? "";
 }
 
+/** Returns whether a path is one of the folders or below one. */
+export function isBelowAny(path: string, folders: readonly string[]): boolean {
+  return folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
+}
+
 /** Home folder of the user that agents and suite scripts run as. */
 export const HOME = "/home/user";

@@ -19,6 +19,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pLimit, { type LimitFunction } from "p-limit";
+import { hasCode } from "../platform/errors.js";
+import { decodeUtf8 } from "../platform/files.js";
 import { isProcessAlive } from "../platform/processes.js";
 import { sandboxUser, WORKSPACE_LIMITS } from "./limits.js";
 
@@ -153,7 +155,7 @@ export async function readText(folders: WorkspaceFolders, path: string): Promise
     if (size > WORKSPACE_LIMITS.fileBytes) throw new WorkspaceRefusal(`${path} is too large: ${size} bytes.`);
     return file.readFile();
   });
-  const text = bytes.includes(0) ? null : decode(bytes);
+  const text = bytes.includes(0) ? null : decodeUtf8(bytes);
   if (text !== null) return text;
   throw new WorkspaceRefusal(`${path} is a binary file of ${bytes.length} bytes, not UTF-8 text.`);
 }
@@ -197,14 +199,6 @@ export async function listEntries(
   });
   entries.sort((a, b) => (a.path < b.path ? -1 : 1));
   return { entries: entries.slice(0, limit), total: entries.length };
-}
-
-function decode(bytes: Buffer): string | null {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return null;
-  }
 }
 
 /**
@@ -321,7 +315,7 @@ async function makeFolderNoFollow(path: string, { owner }: WorkspaceFolders): Pr
   try {
     await mkdir(path, { mode: 0o700 });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return;
+    if (hasCode(error, "EEXIST")) return;
     throw error;
   }
   if (owner === null) return;
@@ -404,7 +398,4 @@ async function sizeOf(path: string): Promise<typeof NOTHING> {
   }
 }
 
-function isGone(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === "ENOENT" || code === "ENOTDIR";
-}
+const isGone = (error: unknown) => hasCode(error, "ENOENT", "ENOTDIR");

@@ -331,7 +331,7 @@ const checkMachinePaths: TaskCheck = (read, context) => {
 const checkAbsolute: PathCheck = (namedPath, paths, read, context) => {
   if (isAbsolute(namedPath.path)) return [];
   const { error, warning } = findingsOf(read, context);
-  const swapped = paths.find((other) => isFile(other) && isSamePair(other, namedPath) && isAbsolute(other.path));
+  const swapped = paths.find((other) => isFilePath(other) && isSamePair(other, namedPath) && isAbsolute(other.path));
   if (swapped !== undefined) {
     const message = `${namedPath.path} is not a path in the machine, but ${swapped.path} is. Are the arguments swapped?`;
     return [error("arguments_swapped", namedPath.field, message)];
@@ -371,7 +371,7 @@ const checkSwappedFiles: PathCheck = (result, paths, read, context) => {
 const nameOf = (path: string) => posix.basename(path);
 const isAbsolute = (path: string) => path.startsWith("/") || path.startsWith("~/");
 const isInMachine = ({ kind }: NamedPath) => kind === "result" || kind === "upload";
-const isFile = ({ kind }: NamedPath) => kind === "input" || kind === "script" || kind === "gold";
+const isFilePath = (namedPath: NamedPath): namedPath is FilePath => namedPath.kind in MEANINGS;
 
 /** Returns whether two paths are arguments of one function, or belong to the two getters of one comparison. */
 const isSamePair = (a: NamedPath, b: NamedPath) =>
@@ -387,8 +387,6 @@ const FAULTS: Readonly<Record<FileState, { readonly code: string; readonly messa
   link: { code: "file_is_link", message: "is reached through a link, which is not followed" },
   special: { code: "file_is_special", message: "is not a regular file" },
 };
-
-const isFilePath = (namedPath: NamedPath): namedPath is FilePath => namedPath.kind in MEANINGS;
 
 /** Checks that the inputs, scripts and gold files of a task are regular files in the suite. */
 const checkFiles: TaskCheck = (read, context) => {

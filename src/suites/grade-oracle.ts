@@ -130,7 +130,7 @@ async function gradeInFolder(
     const { refused, missing } = await placeFiles(line, task, derivedFolder, machine);
     if (refused !== null) return failed(refused);
     // Skip sleeps, because they wait for programs and a folder cannot run any.
-    const options = { workFolder, suiteRoot: suite.root, timeScale: 0, custom, ...answerOptions(line) };
+    const options = { workFolder, suiteRoot: suite.root, timeScale: 0, custom, scoreAnswer: answerScorer(line) };
     return graded(await evaluateTask(task, machine, options, signal), missing);
   } finally {
     await Promise.all([machine.close(), rm(workFolder, { recursive: true, force: true })]);
@@ -149,14 +149,14 @@ async function gradeInMachine(
   const { machine, grade, close } = opening.opened;
   try {
     const { refused, missing } = await applyOracleLine(line, task, derivedFolder, machine, signal);
-    return refused === null ? graded(await grade(signal, answerOptions(line).scoreAnswer), missing) : failed(refused);
+    return refused === null ? graded(await grade(signal, answerScorer(line)), missing) : failed(refused);
   } finally {
     await close();
   }
 }
 
-function answerOptions({ answer }: OracleLine): Pick<EvaluationOptions, "scoreAnswer"> {
-  return answer === undefined ? {} : { scoreAnswer: (gold) => similarity(answer, gold) };
+function answerScorer({ answer }: OracleLine): EvaluationOptions["scoreAnswer"] {
+  return answer === undefined ? undefined : (gold) => similarity(answer, gold);
 }
 
 function graded({ reason, ...grade }: Grade, missing: readonly string[]): Grade {

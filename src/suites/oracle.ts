@@ -5,7 +5,7 @@ import { z } from "zod";
 import { reasonOf, UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { readNamedText } from "../platform/files.js";
-import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
+import { type CommandResult, isBelowAny, type TaskMachine } from "../sandbox/task-machine.js";
 import type { Grade, SuiteTask, TaskOracle } from "../tasks/suite-task.js";
 import { fileStateOf, type SuiteFolder } from "./suite-folder.js";
 
@@ -204,7 +204,7 @@ export async function placeFiles(
   const sources = [
     ...Object.entries(files).map(([path, file]) => ({ path, file, folder: task.folder })),
     ...Object.entries(derived).map(([path, file]) => ({ path, file, folder: derivedFolder })),
-  ].filter(({ path }) => !remove.some((removed) => path === removed || path.startsWith(`${removed}/`)));
+  ].filter(({ path }) => !isBelowAny(path, remove));
   const missing: string[] = [];
   for (const { path, file, folder } of sources) {
     const state = fileStateOf(folder, file);

@@ -4,12 +4,13 @@
 import { createHash } from "node:crypto";
 import type { Dirent } from "node:fs";
 import { readdir, readlink } from "node:fs/promises";
-import { join, normalize, posix, relative, sep } from "node:path";
+import { join, normalize, posix, relative } from "node:path";
 import { sha256OfFile } from "../platform/download.js";
 import type { PlannedSuiteTask } from "../tasks/question.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
 import { fileStateOf, type SuiteFolder, stateOf } from "./suite-folder.js";
 import { listSuiteDocuments } from "./task/document-search.js";
+import { isBelow } from "./task/suite-files.js";
 import { readSuite } from "./task/task-file.js";
 import { suiteFilesOf } from "./task-needs.js";
 
@@ -39,7 +40,7 @@ async function taskDigest(task: SuiteTask, suite: SuiteFolder, signal: AbortSign
   const shared = suiteFilesOf(task)
     .filter((path) => fileStateOf(suite.root, path) !== "outside")
     .map((path) => normalize(path))
-    .filter((path) => !isInside(join(suite.root, path), task.folder));
+    .filter((path) => !isBelow(join(suite.root, path), task.folder));
   for (const path of [...new Set([...shared, SNAPSHOTS])].sort()) {
     for (const line of await contentLines(join(suite.root, path), path, signal)) hash.update(line);
   }
@@ -48,8 +49,6 @@ async function taskDigest(task: SuiteTask, suite: SuiteFolder, signal: AbortSign
 }
 
 const SNAPSHOTS = "snapshots.json";
-
-const isInside = (path: string, folder: string) => path === folder || path.startsWith(folder + sep);
 
 /** Returns one line per file, link or special file below a path, in a fixed order. Empty folders are ignored. */
 async function contentLines(path: string, name: string, signal: AbortSignal): Promise<string[]> {

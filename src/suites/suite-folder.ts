@@ -1,5 +1,5 @@
 // A suite as a folder of files: paths, states and findings. It does not know what a task means.
-import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, normalize, relative, resolve } from "node:path";
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
@@ -65,7 +65,7 @@ export interface SuiteFinding {
 
 /** Reads an index file. `path` is its path, or the name of a file next to `examples/`. */
 export function readIndexFile(path: string, suite: SuiteFolder): IndexedTask[] {
-  const indexFile = [path, join(suite.content, path)].find(isFile);
+  const indexFile = [path, join(suite.content, path)].find((file) => statOf(file)?.isFile());
   if (indexFile === undefined) {
     throw new UserError(
       "index_missing",
@@ -92,23 +92,11 @@ export function parseIndexFile(path: string): IndexedTask[] | null {
 
 const HINT = 'Pass a file such as test_one.json: {"jupyter": ["<task id>", ...]}.';
 
-function isFile(path: string): boolean {
-  try {
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
-}
-
 /** Parses a function's arguments like the original suite: a missing argument is an error. */
 export function parseArguments<T>(schema: z.ZodType<T>, args: JsonObject): T {
   const parsed = schema.safeParse(args);
   if (parsed.success) return parsed.data;
   throw new Error(`its arguments are invalid: ${z.prettifyError(parsed.error).replaceAll("\n", " ")}`);
-}
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Returns the task files of a suite, sorted by path, and findings about folders without one. Does not follow links. */
@@ -155,14 +143,11 @@ export function fileStateOf(folder: string, path: string): FileState {
 }
 
 export function stateOf(path: string): FileState {
-  try {
-    const stats = lstatSync(path);
-    if (stats.isSymbolicLink()) return "link";
-    if (stats.isDirectory()) return "folder";
-    return stats.isFile() ? "file" : "special";
-  } catch {
-    return "missing";
-  }
+  const stats = linkStatOf(path);
+  if (stats === undefined) return "missing";
+  if (stats.isSymbolicLink()) return "link";
+  if (stats.isDirectory()) return "folder";
+  return stats.isFile() ? "file" : "special";
 }
 
 /** Spider2-V's folder of tasks. */

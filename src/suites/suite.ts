@@ -67,7 +67,7 @@ export async function openSuite(path: string, options: SuiteOptions, context: Ap
   const { functions, accountSettings } = options;
   const graders = new GradingPool({
     suite: folder,
-    functions: functions === undefined ? null : resolve(functions),
+    functions,
     accounts: {
       folder: accountSettings === undefined ? null : resolve(accountSettings),
       env: accountVariables(context),

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonValue } from "../platform/json.js";
 import type { TaskMachines } from "../sandbox/task-machine.js";
-import type { FunctionCall, Obstacle, SuiteDialect, SuiteTask } from "../tasks/suite-task.js";
+import type { Obstacle, SuiteDialect, SuiteTask } from "../tasks/suite-task.js";
 import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./functions/custom-functions.js";
 import { evaluationNeed, type FunctionNeed } from "./functions/function-table.js";
 import { findUnsupported, NEEDS_DOCKER, UNSUPPORTED } from "./harbor/harbor-task.js";
@@ -11,7 +11,7 @@ import type { SuiteOracle } from "./oracle.js";
 import { ACCOUNT_TAG, fileStateOf, type SuiteFolder } from "./suite-folder.js";
 import { type AccountSettings, findMissingAccount, settingsName } from "./task/account-settings.js";
 import { resolveSharedFile, resolveSuiteFile, UnusableSuiteFile } from "./task/suite-files.js";
-import { type LocatedCall, locateComparisons, type ReadTask } from "./task/task-file.js";
+import { callsOf, type LocatedCall, type ReadTask } from "./task/task-file.js";
 import { findSetupFunction } from "./task/task-setup.js";
 
 /**
@@ -134,7 +134,7 @@ export function needsMachine({ dialect, config, evaluation }: SuiteTask): boolea
 /** Returns why a task cannot run on this machine, as far as known before anything starts, or null if it can. */
 export async function findObstacle(task: SuiteTask, sources: TaskSources): Promise<Obstacle | null> {
   const { suite, machines, accounts, custom, oracle } = sources;
-  const calls = [...task.config.flatMap(locate("config", null)), ...evaluationCalls(task)];
+  const calls = callsOf(task);
   if (oracle?.hasLine(task) === false) {
     return { state: "no_oracle", reason: "the oracle file has no line for this task" };
   }
@@ -174,21 +174,6 @@ export function findCallObstacle(
 function describeCall(call: LocatedCall, calls: readonly LocatedCall[]): string {
   if (call.role === "config") return `setup step ${calls.indexOf(call) + 1}, ${call.func}:`;
   return `${call.role === "metric" ? "evaluation function" : "getter"} ${call.func}`;
-}
-
-const locate = (role: LocatedCall["role"], metric: number | null) => (call: FunctionCall | null) =>
-  call === null ? [] : [{ role, ...call, funcField: "", argumentsField: "", metric }];
-
-/** Returns the functions that grade a task, without the fields of its file. */
-export function evaluationCalls({ evaluation }: Pick<SuiteTask, "evaluation">): LocatedCall[] {
-  return [
-    ...(evaluation?.postconfig ?? []).flatMap(locate("postconfig", null)),
-    ...(evaluation?.metrics ?? []).flatMap(({ func, options, result, expected }, i) => [
-      ...locateComparisons(func, options, ""),
-      ...locate("result", i)(result),
-      ...locate("expected", i)(expected),
-    ]),
-  ];
 }
 
 /**
@@ -231,8 +216,7 @@ function filesOf(task: SuiteTask, calls: readonly LocatedCall[]): NamedPath[] {
 /** Returns the paths of a Spider2-V task's files, relative to the suite's root. Flowbook's are in the task's folder. */
 export function suiteFilesOf(task: SuiteTask): string[] {
   if (task.dialect !== "spider2v") return [];
-  const calls = [...task.config.flatMap(locate("config", null)), ...evaluationCalls(task)];
-  return filesOf(task, calls).map(({ path }) => path);
+  return filesOf(task, callsOf(task)).map(({ path }) => path);
 }
 
 function readScripts(task: SuiteTask, calls: readonly LocatedCall[], suite: SuiteFolder): string[] {

@@ -18,7 +18,7 @@ const never = new AbortController().signal;
 
 const SOURCES = {
   suite: { form: "examples" as const, name: "suite", root: "/nowhere", content: "/nowhere" },
-  functions: null,
+  functions: undefined,
   accounts: { folder: null, env: {} },
 };
 const graders = new GradingPool(SOURCES, { heapMb: 96, busyMs: 60_000 });

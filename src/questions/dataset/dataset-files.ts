@@ -7,7 +7,7 @@ import { chunk, yieldBetween } from "../../platform/batches.js";
 import { unescapeFormula } from "../../platform/csv.js";
 import { sha256Of } from "../../platform/download.js";
 import { messageOf, reasonOf, UserError } from "../../platform/errors.js";
-import { requireRegularFile } from "../../platform/files.js";
+import { decodeUtf8, requireRegularFile } from "../../platform/files.js";
 import { parseJsonOrNull } from "../../platform/json.js";
 import { checkColumns, checkRowCount, rethrowParquetError } from "../../platform/parquet-checks.js";
 import { type Question, type QuestionSet, questionSchema, type Split } from "../../tasks/question.js";
@@ -155,14 +155,6 @@ function unreadable(
 ): UserError {
   const message = `Cannot read questions from ${path}: ${reason}`;
   return new UserError("questions_unreadable", message, hint, undefined, { cause });
-}
-
-function decodeUtf8(bytes: Buffer): string | null {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return null;
-  }
 }
 
 function explainUnknownFormat(path: string, text: string | null): string {

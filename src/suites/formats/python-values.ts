@@ -237,8 +237,8 @@ class PythonJsonReader {
 
 /** `==`: true equals 1 and 1.0, NaN equals nothing, and the order of keys does not matter. */
 export function equalValues(a: PythonValue, b: PythonValue): boolean {
-  // biome-ignore lint/suspicious/noDoubleEquals: compares numbers and big integers by value
-  if (isNumeric(a) && isNumeric(b)) return numberOf(a) == numberOf(b);
+  // biome-ignore lint/suspicious/noDoubleEquals: compares numbers, big integers and booleans by value
+  if (isNumeric(a) && isNumeric(b)) return a == b;
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((item, i) => equalValues(item, b[i] as PythonValue));
   }
@@ -294,10 +294,8 @@ export function isList(value: JsonValue | undefined): value is readonly JsonValu
   return Array.isArray(value);
 }
 
-const isNumeric = (value: PythonValue): value is boolean | bigint | number =>
+export const isNumeric = (value: unknown): value is boolean | bigint | number =>
   typeof value === "boolean" || typeof value === "bigint" || typeof value === "number";
-
-const numberOf = (value: boolean | bigint | number) => (typeof value === "boolean" ? Number(value) : value);
 
 /**
  * Converts a value from a task's file. It no longer distinguishes `1` from `1.0`, but that difference does not matter.

@@ -12,7 +12,7 @@ import { GETTERS } from "./result-getters.js";
  */
 export type FunctionNeed = "mailbox" | "files" | "script" | "screen" | "server" | "account" | "unsupported";
 
-/** Kinds of functions in this table. Setup functions have their own table in setup.ts. */
+/** Kinds of functions in this table. Setup functions have their own table in task-setup.ts. */
 type FunctionKind = "evaluation" | "getter";
 
 interface FunctionTable {

@@ -4,10 +4,9 @@ import { copyFile, stat } from "node:fs/promises";
 import { posix } from "node:path";
 import { z } from "zod";
 import { reasonOf } from "../../platform/errors.js";
-import type { JsonObject, JsonValue } from "../../platform/json.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../platform/json.js";
 import type { CommandResult, TaskMachine } from "../../sandbox/task-machine.js";
 import type { ObstacleState, SuiteTask } from "../../tasks/suite-task.js";
-import { isJsonObject } from "../suite-folder.js";
 import type { AccountSettings } from "../task/account-settings.js";
 import {
   MAX_FILE_BYTES,
@@ -44,7 +43,7 @@ export interface EvaluationOptions {
   readonly workFolder: string;
   readonly suiteRoot: string;
   /** Scores the agent's answer against a gold answer. Absent if the agent gave no answer. */
-  readonly scoreAnswer?: (gold: string) => number;
+  readonly scoreAnswer?: ((gold: string) => number) | undefined;
   /** Factor for sleeps. 1 by default. */
   readonly timeScale?: number;
   readonly accounts?: AccountSettings | undefined;

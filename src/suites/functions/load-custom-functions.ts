@@ -6,11 +6,6 @@ import { hasSetupFunction } from "../task/task-setup.js";
 import { type CustomFunction, type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
 import { isImplemented } from "./function-table.js";
 
-/** Loads the user's module, if any. */
-export async function customFunctions(path: string | undefined): Promise<CustomFunctions> {
-  return path === undefined ? NO_CUSTOM_FUNCTIONS : await loadCustomFunctions(resolve(path));
-}
-
 const DIALECTS = ["flowbook", "spider2v"] as const;
 
 /** Exports of a module, each with a function that returns whether a built-in function has that name. */
@@ -22,8 +17,12 @@ const KINDS: Readonly<Record<keyof CustomFunctions, (name: string) => boolean>> 
 
 const SHAPE = `Export ${Object.keys(KINDS).join(", ")}: objects of functions by name, see docs/write-a-suite.md.`;
 
-/** Loads the user's module, which runs with this program's rights. Only the module in `--functions` is loaded. */
-export async function loadCustomFunctions(path: string): Promise<CustomFunctions> {
+/**
+ * Loads the user's module, if any, which runs with this program's rights. Only the module in `--functions` is loaded.
+ */
+export async function customFunctions(module: string | undefined): Promise<CustomFunctions> {
+  if (module === undefined) return NO_CUSTOM_FUNCTIONS;
+  const path = resolve(module);
   if (!statOf(path)?.isFile()) throw invalid(path, "the file does not exist");
   if (!/\.[cm]?[jt]s$/.test(path)) throw invalid(path, "it is not a JavaScript or TypeScript module (.js, .mjs, .ts)");
   let loaded: unknown;
@@ -33,11 +32,11 @@ export async function loadCustomFunctions(path: string): Promise<CustomFunctions
   } catch (error) {
     throw invalid(path, `cannot load it: ${messageOf(error)}`);
   }
-  const module = withDefault(loaded);
+  const exported = withDefault(loaded);
   const byKind = {
-    setUp: functionsOf("setUp", module, path),
-    evaluation: functionsOf("evaluation", module, path),
-    getters: functionsOf("getters", module, path),
+    setUp: functionsOf("setUp", exported, path),
+    evaluation: functionsOf("evaluation", exported, path),
+    getters: functionsOf("getters", exported, path),
   };
   if (Object.values(byKind).every((functions) => functions.size === 0)) throw invalid(path, "it exports no functions");
   return byKind;

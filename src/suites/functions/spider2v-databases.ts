@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../platform/json.js";
 import { missingPackage } from "../../platform/optional-packages.js";
 import { Database } from "../../store/sqlite.js";
-import { isList, isTruthy } from "../formats/python-values.js";
+import { isList, isNumeric, isTruthy } from "../formats/python-values.js";
 import { CannotGrade, type MetricFunction, requireFile } from "./grading-function.js";
 
 /** A value in a row, as the library returns it. */
@@ -91,9 +91,6 @@ function areValuesEqual(a: unknown, b: unknown): boolean {
   const [x, y] = [a as Record<string, unknown>, b as Record<string, unknown>];
   return keys.length === others.length && keys.every((key) => key in y && areValuesEqual(x[key], y[key]));
 }
-
-const isNumeric = (value: unknown): value is number | bigint | boolean =>
-  typeof value === "number" || typeof value === "bigint" || typeof value === "boolean";
 
 const MAX_ROWS = 1_000_000;
 

@@ -26,8 +26,9 @@ import { GETTERS } from "../functions/result-getters.js";
 import { runTests } from "../harbor/harbor-trial.js";
 import { findMissingAccount } from "../task/account-settings.js";
 import { UnusableSuiteFile } from "../task/suite-files.js";
+import { evaluationCalls } from "../task/task-file.js";
 import { findSetupFunction } from "../task/task-setup.js";
-import { evaluationCalls, findCallObstacle } from "../task-needs.js";
+import { findCallObstacle } from "../task-needs.js";
 
 /** A score with its reason, which is empty for a score of 1. */
 interface GradedScore {

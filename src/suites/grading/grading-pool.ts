@@ -19,8 +19,8 @@ interface Waiting {
 /** Sources shared by all gradings in a run. They can be sent to another process. */
 interface GradingSources {
   readonly suite: SuiteFolder;
-  /** Absolute path of the user's module, or null if there is none. */
-  readonly functions: string | null;
+  /** Path of the user's module, or undefined if there is none. */
+  readonly functions: string | undefined;
   /** Folder of account settings, and the variables that set some. */
   readonly accounts: { readonly folder: string | null; readonly env: Readonly<Record<string, string>> };
 }
@@ -38,9 +38,9 @@ export type ToGrader =
   | { readonly id: number; readonly failure: string };
 
 const command = z.object({
-  argv: z.array(z.string()),
+  argv: z.array(z.string()).readonly(),
   cwd: z.string().nullable(),
-  env: z.record(z.string(), z.string()),
+  env: z.record(z.string(), z.string()).readonly(),
   timeoutMs: z.number(),
 });
 
@@ -82,8 +82,7 @@ export class RemoteMachine implements TaskMachine {
     return (await this.ask({ op: "copyOut", path, to })) as boolean;
   }
 
-  async run({ argv, cwd, env, timeoutMs }: MachineCommand): Promise<CommandResult> {
-    const command = { argv: [...argv], cwd, env: { ...env }, timeoutMs };
+  async run(command: MachineCommand): Promise<CommandResult> {
     return (await this.ask({ op: "run", command })) as CommandResult;
   }
 

@@ -3,7 +3,7 @@
 import { Worker } from "node:worker_threads";
 import { NEVER } from "../../platform/deadline.js";
 import type { CustomFunctions } from "../functions/custom-functions.js";
-import { loadCustomFunctions } from "../functions/load-custom-functions.js";
+import { customFunctions } from "../functions/load-custom-functions.js";
 import { AccountSettings } from "../task/account-settings.js";
 import { evaluateTask } from "./evaluate-task.js";
 import { ALIVE_EVERY_MS, type FromGrader, type GradingOrder, RemoteMachine, type ToGrader } from "./grading-pool.js";
@@ -22,7 +22,7 @@ let functions: Promise<CustomFunctions> | undefined;
 
 async function grade({ task, suite, workFolder, canRun, accounts, functions: path }: GradingOrder): Promise<void> {
   machine = new RemoteMachine(canRun, (id, call) => send({ id, call }));
-  if (path !== null) functions ??= loadCustomFunctions(path);
+  functions ??= customFunctions(path);
   const options = {
     workFolder,
     suiteRoot: suite.root,

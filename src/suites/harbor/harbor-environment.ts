@@ -1,17 +1,15 @@
 // Reads the environment of a Harbor task: its base image, packages, files and folders, and why it needs Docker.
 import { basename, join } from "node:path";
 import { compact } from "../../platform/optional-values.js";
+import { isBelowAny } from "../../sandbox/task-machine.js";
 import { fileStateOf } from "../suite-folder.js";
-import { type FileCopy, type ReadDockerfile, readDockerfile } from "./dockerfile.js";
+import { type ReadDockerfile, readDockerfile } from "./dockerfile.js";
 import { plainVariables, readSettings } from "./task-toml.js";
 
 /** Contents of a task's machine. */
-export interface HarborEnvironment extends Pick<ReadDockerfile, "folders" | "modes" | "packages" | "modules"> {
+export interface HarborEnvironment extends Omit<ReadDockerfile, "base"> {
   /** The task's prebuilt image, or null if it has none. */
   readonly image: string | null;
-  readonly workdir: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly copies: readonly FileCopy[];
   /** Programs of the base image. */
   readonly commands: Readonly<Record<string, string>>;
   /** Why the environment needs Docker. If empty, bubblewrap works if its packages are installed on this machine. */
@@ -84,7 +82,7 @@ export function readEnvironment(
 const KERNEL = ["/proc", "/dev", "/sys", "/opt/machine"];
 
 function isKept(path: string): boolean {
-  return KERNEL.some((folder) => path === folder || path.startsWith(`${folder}/`)) || /^\/(opt|var|home)$/.test(path);
+  return isBelowAny(path, KERNEL) || /^\/(opt|var|home)$/.test(path);
 }
 
 /** Package folders, which the host shares with the task's machines. */

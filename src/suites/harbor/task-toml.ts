@@ -25,12 +25,7 @@ const settingsSchema = z.looseObject({
   schema_version: versionText.optional(),
   version: versionText.optional(),
   task: z.looseObject({ name: z.string() }).optional(),
-  metadata: z
-    .looseObject({
-      category: z.string().optional().catch(undefined),
-      tags: z.array(z.string()).default([]).catch([]),
-    })
-    .prefault({}),
+  metadata: z.looseObject({ tags: z.array(z.string()).default([]).catch([]) }).prefault({}),
   agent: z.looseObject({ timeout_sec: seconds.optional(), user: z.unknown().optional() }).prefault({}),
   verifier: z
     .looseObject({

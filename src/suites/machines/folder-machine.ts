@@ -3,9 +3,10 @@ import { constants, createWriteStream } from "node:fs";
 import { copyFile, cp, lstat, mkdir, open, rm } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { hasCode } from "../../platform/errors.js";
 import type { TaskMachine, TaskMachines } from "../../sandbox/task-machine.js";
 import { makeTemporaryFolder } from "../../sandbox/workspace.js";
-import { hasCode, MAX_FILE_BYTES } from "../task/suite-files.js";
+import { MAX_FILE_BYTES } from "../task/suite-files.js";
 
 /** A machine that is only a folder with the machine's files. Its files can be graded, but it runs nothing. */
 export class FolderMachine implements TaskMachine {

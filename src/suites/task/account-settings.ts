@@ -4,12 +4,12 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join, normalize, relative } from "node:path";
 import { UserError } from "../../platform/errors.js";
 import { statOf } from "../../platform/file-stats.js";
-import { isShallow, type JsonValue } from "../../platform/json.js";
+import { isJsonObject, isShallow, type JsonValue } from "../../platform/json.js";
 import { compact } from "../../platform/optional-values.js";
 import { redact, redactBytes } from "../../platform/secrets.js";
 import { HOME, type TaskMachine } from "../../sandbox/task-machine.js";
 import type { SuiteTask } from "../../tasks/suite-task.js";
-import { ACCOUNT_TAG, fileStateOf, isJsonObject, SPIDER_CONTENT, type SuiteFolder, stateOf } from "../suite-folder.js";
+import { ACCOUNT_TAG, fileStateOf, SPIDER_CONTENT, type SuiteFolder, stateOf } from "../suite-folder.js";
 
 type AccountFile = { readonly text: string } | { readonly missing: string };
 
@@ -46,7 +46,8 @@ export function redactedMachine(machine: TaskMachine, secrets: readonly string[]
 export function findMissingAccount(task: SuiteTask, accounts: AccountSettings | undefined): string | null {
   if (!task.tags.includes(ACCOUNT_TAG)) return null;
   if (accounts === undefined) return "the task is tagged account";
-  const names = new Set(settingsIn([task.config, task.evaluation] as unknown as JsonValue));
+  const texts = textsOf([task.config, task.evaluation] as unknown as JsonValue);
+  const names = new Set(texts.flatMap((text) => settingsName(text) ?? []));
   if (names.size === 0 && accounts.secrets().length === 0)
     return "the task is tagged account, but account settings are missing";
   for (const name of names) {
@@ -54,13 +55,6 @@ export function findMissingAccount(task: SuiteTask, accounts: AccountSettings | 
     if ("missing" in file) return file.missing;
   }
   return null;
-}
-
-/** Returns the settings files that a task's function arguments name. */
-function settingsIn(value: JsonValue): string[] {
-  if (typeof value === "string") return [settingsName(value)].filter((name) => name !== null);
-  if (typeof value !== "object" || value === null) return [];
-  return Object.values(value).flatMap((item) => settingsIn(item as JsonValue));
 }
 
 export const ONLY_ACCOUNT_TASKS = "only tasks tagged account get account settings";

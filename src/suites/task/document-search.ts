@@ -6,6 +6,8 @@ import { join } from "node:path";
 import type BetterSqlite3 from "better-sqlite3";
 import { allWordsExpression, queryTokens, termExpression } from "../../mail/fts5-query.js";
 import { htmlToText } from "../../mail/html-text.js";
+import { untilAborted } from "../../platform/deadline.js";
+import { decodeUtf8 } from "../../platform/files.js";
 import { Database } from "../../store/sqlite.js";
 import type { DocumentHit, DocumentPage, TaskDocuments } from "../../tasks/suite-task.js";
 import { characterBoundary } from "../../text/character-boundary.js";
@@ -47,13 +49,14 @@ export class SuiteDocuments {
    */
   open(taskFolder: string): TaskDocuments & { close(): Promise<void> } {
     let own: Promise<DocumentIndex | null> | null = null;
-    const indexes = async (signal: AbortSignal): Promise<DocumentIndex[]> => {
-      own ??= listRetrieved(taskFolder).then((files) => build(files, signal));
-      // Do not use this task's signal, because other tasks also wait for the suite's index.
-      this.index ??= this.findIndex(this.closing.signal);
-      const indexes = await untilAborted(Promise.all([own, this.index]), signal);
-      return indexes.filter((index) => index !== null);
-    };
+    // On abort, the work continues for the others that wait for it.
+    const indexes = (signal: AbortSignal): Promise<DocumentIndex[]> =>
+      untilAborted(signal, async () => {
+        own ??= listRetrieved(taskFolder).then((files) => build(files, signal));
+        // Do not use this task's signal, because other tasks also wait for the suite's index.
+        this.index ??= this.findIndex(this.closing.signal);
+        return (await Promise.all([own, this.index])).filter((index) => index !== null);
+      });
     return {
       async search(query, limit, signal) {
         const hits = (await indexes(signal)).flatMap((index) => index.search(query, limit));
@@ -105,16 +108,6 @@ async function markUsed(path: string): Promise<boolean> {
   // The cache might belong to another user.
   await utimes(path, now, now).catch(() => undefined);
   return true;
-}
-
-/** On abort, rejects immediately with its reason. The work continues for the others that wait for it. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-    void work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
 }
 
 async function build(files: readonly DocumentFile[], signal: AbortSignal): Promise<DocumentIndex | null> {
@@ -329,8 +322,8 @@ async function readDocument({ file, path }: DocumentFile): Promise<string | null
     const stat = await handle.stat();
     if (!stat.isFile() || stat.size > DOCUMENT_LIMITS.fileBytes) return null;
     const bytes = await handle.readFile();
-    if (bytes.includes(0)) return null;
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    const text = bytes.includes(0) ? null : decodeUtf8(bytes);
+    if (text === null) return null;
     return /\.x?html?$/i.test(path) ? textOfHtml(text) : text;
   } catch {
     return null;

@@ -193,10 +193,9 @@ async function openedTask(
   };
   const grade: OpenedSuiteTask["grade"] = async (signal, scoreAnswer) => {
     const workFolder = await mkdtemp(join(work, "collected-"));
-    const answerGrading = scoreAnswer === undefined ? {} : { scoreAnswer };
     const grade =
       graders === undefined || isGradedByAnswer(task)
-        ? await evaluateTask(task, machine, { workFolder, suiteRoot, accounts, custom, ...answerGrading }, signal)
+        ? await evaluateTask(task, machine, { workFolder, suiteRoot, accounts, custom, scoreAnswer }, signal)
         : await graders.evaluate(task, machine, workFolder, signal);
     return { ...grade, reason: redact(grade.reason, secrets) };
   };

@@ -1,7 +1,7 @@
 // Resolves paths in a suite, which must not lead out of its folder.
 import { mkdir, open, realpath } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, sep } from "node:path";
-import { reasonOf } from "../../platform/errors.js";
+import { hasCode, reasonOf } from "../../platform/errors.js";
 import { ONLY_ACCOUNT_TASKS, settingsFolders } from "./account-settings.js";
 
 /** Maximum size, in bytes, of a graded file, whether it is an agent's or a suite's. */
@@ -45,7 +45,7 @@ export async function resolveSharedFile(suiteRoot: string, path: string): Promis
   return file;
 }
 
-const isBelow = (path: string, folder: string) => path === folder || path.startsWith(folder + sep);
+export const isBelow = (path: string, folder: string) => path === folder || path.startsWith(folder + sep);
 
 /** Returns the path for a collected file: a plain name in the folder of collected files. */
 export async function placeInFolder(folder: string, name: string): Promise<string> {
@@ -62,8 +62,4 @@ export async function readCollectedFile(path: string): Promise<Buffer> {
   const { size } = await file.stat();
   if (size > MAX_FILE_BYTES) throw new Error(`${basename(path)} has ${size} bytes, more than ${MAX_FILE_BYTES}`);
   return await file.readFile();
-}
-
-export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }

@@ -1,14 +1,14 @@
 // Reads the task files of a suite in the dialects of Flowbook and Spider2-V.
 import { lstatSync, readFileSync } from "node:fs";
 import { z } from "zod";
-import { type JsonObject, jsonDepth, jsonObjectSchema, MAX_JSON_DEPTH } from "../../platform/json.js";
+import { decodeUtf8 } from "../../platform/files.js";
+import { isJsonObject, type JsonObject, jsonDepth, jsonObjectSchema, MAX_JSON_DEPTH } from "../../platform/json.js";
 import type { FunctionCall, Metric, SuiteDialect, SuiteTask, TaskEvaluation } from "../../tasks/suite-task.js";
 import { readHarborTask } from "../harbor/harbor-task.js";
 import {
   fieldPath,
   findHarborTasks,
   findTaskFiles,
-  isJsonObject,
   pathInSuite,
   type SuiteFinding,
   type SuiteFolder,
@@ -82,36 +82,21 @@ const functionCallSchema = z.union([flowbookCall, spiderCall], {
 type WrittenCall = z.output<typeof functionCallSchema>;
 
 export function readSuite(suite: SuiteFolder): ReadSuite {
-  if (suite.form === "harbor") return readHarborSuite(suite);
-  const { files, findings } = findTaskFiles(suite);
-  const tasks: ReadTask[] = [];
-  const problems = [...findings];
-  for (const path of files) {
-    const reading = readTask(path, suite);
-    if (reading.ok) tasks.push(reading);
-    else problems.push(...reading.problems);
-  }
-  return { suite, tasks, problems };
+  const isHarbor = suite.form === "harbor";
+  const { files, findings } = isHarbor ? { files: findHarborTasks(suite), findings: [] } : findTaskFiles(suite);
+  const readings = files.map((path) => (isHarbor ? readFolder : readTask)(path, suite));
+  return {
+    suite,
+    tasks: readings.filter((reading) => reading.ok),
+    problems: [...findings, ...readings.flatMap((reading) => (reading.ok ? [] : reading.problems))],
+  };
 }
 
-function readHarborSuite(suite: SuiteFolder): ReadSuite {
-  const readings = findHarborTasks(suite).map((path) => readHarborTask(path, suite));
-  const tasks = readings
-    .filter((reading) => reading.ok)
-    .map(({ task, path, findings }): ReadTask => {
-      const config = task.config.map(
-        (call): LocatedCall => ({ role: "config", ...call, ...IN_SETTINGS, metric: null }),
-      );
-      const metrics = (task.evaluation?.metrics ?? []).map(
-        ({ func, options }): LocatedCall => ({ role: "metric", func, arguments: options, ...IN_SETTINGS, metric: 0 }),
-      );
-      return { task, path, calls: [...config, ...metrics], unknownFields: [], skipped: [], findings };
-    });
-  return { suite, tasks, problems: readings.flatMap((reading) => (reading.ok ? [] : reading.problems)) };
+/** Reads a Harbor task, which is a folder. Its functions do not come from a file, so there is no field to name. */
+function readFolder(path: TaskFilePath, suite: SuiteFolder): TaskReading {
+  const reading = readHarborTask(path, suite);
+  return reading.ok ? { ...reading, calls: callsOf(reading.task), unknownFields: [], skipped: [] } : reading;
 }
-
-/** The functions of Harbor tasks do not come from a task file, so there is no field to name. */
-const IN_SETTINGS = { funcField: "", argumentsField: "" };
 
 /** Maximum size of a task's file in bytes. The largest known one has 30 KB. */
 const MAX_BYTES = 2_000_000;
@@ -198,20 +183,13 @@ function parseFile(file: string): unknown {
   if (!stats.isFile()) throw new Error("is not a regular file");
   const { size } = stats;
   if (size > MAX_BYTES) throw new Error(`has ${size} bytes, more than the maximum of ${MAX_BYTES}`);
-  const text = decode(readFileSync(file));
+  const text = decodeUtf8(readFileSync(file));
+  if (text === null) throw new Error("is not UTF-8");
   if (jsonDepth(text) > MAX_JSON_DEPTH) throw new Error(`is nested more than ${MAX_JSON_DEPTH} levels deep`);
   try {
     return JSON.parse(text);
   } catch (cause) {
     throw new Error(`is not JSON: ${(cause as Error).message}`);
-  }
-}
-
-function decode(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw new Error("is not UTF-8");
   }
 }
 
@@ -299,8 +277,28 @@ function locateEvaluation(file: TaskFile, { metrics }: TaskEvaluation): LocatedC
   });
 }
 
+const locate = (role: CallRole, metric: number | null) => (call: FunctionCall | null) =>
+  call === null ? [] : [{ role, ...call, funcField: "", argumentsField: "", metric }];
+
+/** Returns the functions that set up and grade a task, without the fields of its file. */
+export function callsOf(task: Pick<SuiteTask, "config" | "evaluation">): LocatedCall[] {
+  return [...task.config.flatMap(locate("config", null)), ...evaluationCalls(task)];
+}
+
+/** Returns the functions that grade a task, without the fields of its file. */
+export function evaluationCalls({ evaluation }: Pick<SuiteTask, "evaluation">): LocatedCall[] {
+  return [
+    ...(evaluation?.postconfig ?? []).flatMap(locate("postconfig", null)),
+    ...(evaluation?.metrics ?? []).flatMap(({ func, options, result, expected }, i) => [
+      ...locateComparisons(func, options, ""),
+      ...locate("result", i)(result),
+      ...locate("expected", i)(expected),
+    ]),
+  ];
+}
+
 /** Returns a Flowbook comparison, and the nested ones if it combines several. */
-export function locateComparisons(func: string, options: LocatedCall["arguments"], field: string): LocatedCall[] {
+function locateComparisons(func: string, options: LocatedCall["arguments"], field: string): LocatedCall[] {
   const call: LocatedCall = {
     role: "metric",
     func,
