@@ -43,7 +43,7 @@ export async function attemptAnswer(
     rollout = finished;
     error = reason;
   } catch (thrown) {
-    const ending = outerEnding(signal, deadline.hasPassed) ?? endingOf(thrown);
+    const ending = signal.aborted ? "interrupted" : deadline.hasPassed ? "timeout" : endingOf(thrown);
     if (ending === null) throw thrown;
     failure = thrown;
     error = ending === "timeout" ? `No answer within ${timeoutMs / 1000} s.` : (thrown as Error).message;
@@ -55,11 +55,6 @@ export async function attemptAnswer(
   const endedAt = new Date().toISOString();
   const times = { startedAt: startedAt.toISOString(), endedAt, durationMs: performance.now() - started };
   return { times, rollout, error, thrown: failure };
-}
-
-function outerEnding(interrupted: AbortSignal, isTimeOver: boolean): Ending | null {
-  if (interrupted.aborted) return "interrupted";
-  return isTimeOver ? "timeout" : null;
 }
 
 /** Returns the abort reason for a task's deadline, which is the platform's TimeoutError. */

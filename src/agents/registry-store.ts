@@ -8,7 +8,7 @@ import { didYouMean } from "../platform/near-names.js";
 import { presentProperties } from "../platform/optional-values.js";
 import { DamagedRowError, jsonSql, mapReadable, parseColumn } from "../store/damaged-row.js";
 import { type Db, openStore } from "../store/open-store.js";
-import { type AttachedTool, attachedOrDefault } from "../tools/tools-store.js";
+import { type AttachedTool, attachedOrDefault, type ToolRow } from "../tools/tools-store.js";
 import { getRun } from "../traces/runs-store.js";
 import { type Agent, agentSettingsSchema, type StoredAgent } from "./agent.js";
 
@@ -123,19 +123,14 @@ function canonicalJson({ agent, tools }: VersionedAgent): string {
         reasoningEffort,
       },
     },
-    tools: tools.map(({ tool, config }) => ({
-      tool: {
-        id: tool.id,
-        name: tool.name,
-        description: tool.description,
-        parametersSchema: tool.parametersSchema,
-        handlerKey: tool.handlerKey,
-        handlerConfig: tool.handlerConfig,
-        category: tool.category,
-      },
-      config,
-    })),
+    tools: tools.map(({ tool, config }) => ({ tool: toolDefinition(tool), config })),
   });
+}
+
+/** Returns the fields that define a tool, in a fixed order. */
+export function toolDefinition(tool: ToolRow): ToolRow {
+  const { id, name, description, parametersSchema, handlerKey, handlerConfig, category } = tool;
+  return { id, name, description, parametersSchema, handlerKey, handlerConfig, category };
 }
 
 function toVersion(agentId: string, { version, snapshot, createdAt }: VersionRow): AgentVersion {

@@ -5,9 +5,9 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import type { ControlRequest } from "../runs/control-protocol.js";
 import { acceptedReply } from "../runs/run-control.js";
-import { connectRedis, parseQueueUrl } from "./connection/redis.js";
 import { readControlReply, sendControl, withdrawControl } from "./protocol/shared-control.js";
 import { listPublishedRuns } from "./protocol/shared-state.js";
+import { withQueue } from "./status.js";
 
 /** Milliseconds between two checks for a reply, and the maximum wait. */
 const LOOK_EVERY_MS = 50;
@@ -19,8 +19,7 @@ const REPLY_MS = 10_000;
  * @throws UserError if the run is not on the queue, or its coordinator does not reply
  */
 export async function controlQueuedRun(url: string, name: string, request: ControlRequest) {
-  const redis = await connectRedis(parseQueueUrl(url), null);
-  try {
+  return withQueue(url, async (redis) => {
     const [runId, second] = [...(await listPublishedRuns(redis)).keys()].filter((id) => id.startsWith(name));
     if (runId === undefined || second !== undefined) {
       const why =
@@ -42,7 +41,5 @@ export async function controlQueuedRun(url: string, name: string, request: Contr
       `Continue it: ${commandLine`art-e run --resume ${runId}`}`,
       1,
     );
-  } finally {
-    redis.abandon();
-  }
+  });
 }

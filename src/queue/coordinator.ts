@@ -2,16 +2,15 @@
 // lost.
 import { randomUUID } from "node:crypto";
 import { newTaskTrace, notAttempted } from "../agents/new-trace.js";
+import { toolDefinition } from "../agents/registry-store.js";
 import type { TaskCalls } from "../models/call-budget.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { presentProperties } from "../platform/optional-values.js";
 import { programVersion } from "../platform/program-files.js";
 import type { Answered, AnswererOfRun, AnswerLimits, StartedRun, TaskAnswerer } from "../runs/answer-task.js";
-import type { Budget } from "../runs/budget.js";
 import { queueSettings, type RunPlan } from "../runs/plan-run.js";
 import type { RunOptions } from "../runs/run-flags.js";
-import type { RunJournal } from "../runs/run-journal.js";
 import { JudgeShortfall } from "../scoring/judge-settings.js";
 import { identifySuite, ungraded } from "../suites/suite.js";
 import type { PlannedTask } from "../tasks/question.js";
@@ -56,14 +55,9 @@ interface OutstandingTask {
   settle(answer: Answered | null): void;
 }
 
-interface DispatchRequest {
+interface DispatchRequest extends Pick<StartedRun, "budget" | "journal" | "mayStart" | "isPaused" | "onControl"> {
   readonly redis: QueueConnection;
   readonly manifest: RunManifest;
-  readonly budget: Budget;
-  readonly journal: Pick<RunJournal, "restore">;
-  mayStart(): boolean;
-  isPaused(): boolean;
-  readonly onControl: StartedRun["onControl"];
   isSaved(traceId: string): boolean;
   onTrace(trace: Trace): void;
   note(text: string): void;
@@ -103,16 +97,12 @@ export async function queueAnswerer(
     onConcurrency: (listener) => listener(TASKS_AHEAD),
     setLimits: async (changes) => tasks?.setLimits(changes),
     shortfall: () => (settings.judge === null ? null : shortfall.text(settings.judge.model)),
-    async start({ db, budget, journal, mayStart, isPaused, onControl }) {
+    async start(run) {
       tasks = new DispatchedTasks({
+        ...run,
         redis,
         manifest,
-        isSaved: (traceId) => hasTrace(db, traceId),
-        budget,
-        journal,
-        mayStart,
-        isPaused,
-        onControl,
+        isSaved: (traceId) => hasTrace(run.db, traceId),
         onTrace: ({ judge }) => judge !== null && shortfall.add(judge),
         note,
       });
@@ -142,10 +132,7 @@ async function manifestOf(
     corpusFingerprint: suite === null || suite.hasMail ? over.corpusFingerprint : "",
     suite: suite === null ? null : { name: suite.name, digest: suite.digest },
     settings,
-    tools: tools.map(({ tool, config }) => {
-      const { id, name, description, parametersSchema, handlerKey, handlerConfig, category } = tool;
-      return { tool: { id, name, description, parametersSchema, handlerKey, handlerConfig, category }, config };
-    }),
+    tools: tools.map(({ tool, config }) => ({ tool: toolDefinition(tool), config })),
     requests: { timeoutMs: requestTimeout * 1_000, rpm, tpm, cache },
   };
 }
@@ -345,14 +332,14 @@ class DispatchedTasks implements TaskAnswerer {
     if (concurrency !== undefined) this.concurrency = concurrency === "auto" ? null : concurrency;
     this.workerLimits = { ...this.workerLimits, ...limits };
     await this.publishLimits();
+    // Workers that wait for a task notice a higher concurrency only when the queue resumes.
+    if (!this.isPaused && !this.isWithdrawing) await this.queue.resume();
   }
 
   private async publishLimits(): Promise<void> {
     const { redis, manifest } = this.request;
     await changeWorkerLimits(redis, manifest.runId, this.workerLimits);
     await this.queue.setConcurrency(this.concurrency);
-    // Workers that wait for a task notice a higher concurrency only when the queue resumes.
-    if (!this.isPaused && !this.isWithdrawing) await this.queue.resume();
   }
 
   /** If workers still have tasks, the replies stay in Redis for them. */
@@ -432,19 +419,19 @@ class DispatchedTasks implements TaskAnswerer {
     const { redis, manifest, budget } = this.request;
     this.limits = budget.limits;
     await beginSpending(redis, manifest.runId, budget.spent, this.limits);
-    await changeWorkerLimits(redis, manifest.runId, this.workerLimits);
-    await this.queue.setConcurrency(this.concurrency);
+    await this.publishLimits();
     await publishRun(redis, manifest, this.attempt);
   }
 
   private async look(): Promise<void> {
     this.lookedAt = performance.now();
-    const { redis, manifest } = this.request;
+    const { redis, manifest, budget, note } = this.request;
     if (!(await isPublished(redis, manifest.runId))) {
-      this.request.note("art-e: the queue has lost this run. Adding the missing tasks again.");
+      note("art-e: the queue has lost this run. Adding the missing tasks again.");
       await this.publish();
     }
-    await learnReached(this.request);
+    const reached = await getReachedLimit(redis, manifest.runId);
+    if (reached !== null) budget.setReached(reached);
     const counts = await this.queue.counts();
     await this.watch.look(counts.active);
     // A killed Redis server might have lost the last second of its data, or all of it.
@@ -487,12 +474,6 @@ class DispatchedTasks implements TaskAnswerer {
       };
     });
   }
-}
-
-/** Passes the limit at which a worker stopped the run to the budget. */
-async function learnReached({ redis, manifest, budget }: DispatchRequest): Promise<void> {
-  const reached = await getReachedLimit(redis, manifest.runId);
-  if (reached !== null) budget.setReached(reached);
 }
 
 /**

@@ -177,7 +177,8 @@ async function describeRun(redis: Redis, runId: string): Promise<Omit<QueuedRun,
   }
 }
 
-async function withQueue<T>(url: string, use: (redis: Redis, address: string) => Promise<T>): Promise<T> {
+/** Connects to a queue, whose refused commands fail, and disconnects after `use`. */
+export async function withQueue<T>(url: string, use: (redis: Redis, address: string) => Promise<T>): Promise<T> {
   const address = parseQueueUrl(url);
   const redis = await connectRedis(address, null);
   try {

@@ -5,13 +5,15 @@ import { MODEL_ERROR_KINDS, ModelError, type ModelErrorKind, type ToolCall } fro
 import { toModelError } from "../../models/provider-errors.js";
 import { readArguments } from "../../models/tool-calls.js";
 import { separateReasoning } from "../../models/unparsed-text.js";
-import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { type JsonValue, jsonValueSchema, parseJsonOrNull } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { redact, redactJson } from "../../platform/secrets.js";
 import { ENDINGS, type Ending, isFailure } from "../../tasks/ending.js";
+import type { ToolCallRecord } from "../../traces/trace.js";
 import { type AgentBackend, type AgentTask, mailboxOf } from "../agent-backend.js";
 import { answerSchema } from "../rollout/answer-text.js";
 import { endingOfAnswer, type Rollout, type Transcript } from "../rollout.js";
+import { resultMessage } from "./reported-turns.js";
 
 export interface PlaygroundApiAgent {
   /** Base URL without `/api` or a trailing slash. */
@@ -240,7 +242,7 @@ class PlaygroundReader {
   }
 
   /**
-   * Records a call's result. `told` is undefined if the server did not send a result, which return_final_answer does
+   * Records a call's result. `payload` is undefined if the server did not send a result, which return_final_answer does
    * not require.
    */
   private result(id: string, payload: JsonValue | undefined): void {
@@ -252,14 +254,7 @@ class PlaygroundReader {
     };
     const failed = failedSchema.safeParse(result);
     const { arguments: args } = this.toToolCall(call);
-    this.transcript.messages.push({
-      role: "tool",
-      toolCallId: id,
-      name: call.name,
-      content: failed.success ? failed.data.error : typeof result === "string" ? result : JSON.stringify(result),
-      isError: failed.success,
-    });
-    this.transcript.toolCalls.push({
+    const record: ToolCallRecord = {
       id,
       name: call.name,
       arguments: args,
@@ -269,7 +264,9 @@ class PlaygroundReader {
       turn: this.transcript.turns.length - 1,
       startedAt: call.startedAt,
       durationMs: performance.now() - call.began,
-    });
+    };
+    this.transcript.messages.push(resultMessage(record));
+    this.transcript.toolCalls.push(record);
     const answer = call.name === "return_final_answer" ? answerSchema.safeParse(args) : null;
     if (answer?.success && (payload === undefined || !failed.success)) this.answer = answer.data;
     this.turnStartedAt = new Date().toISOString();
@@ -322,9 +319,5 @@ function failureOf(event: ErrorEvent): ModelError {
 /** Returns a tool result for the scorers. Servers send it as an object or as JSON text. */
 function resultValue(result: JsonValue | undefined): JsonValue {
   if (typeof result !== "string" || !/^\s*[[{]/.test(result)) return result ?? null;
-  try {
-    return jsonValueSchema.parse(JSON.parse(result));
-  } catch {
-    return result;
-  }
+  return jsonValueSchema.safeParse(parseJsonOrNull(result)).data ?? result;
 }

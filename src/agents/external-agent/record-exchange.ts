@@ -44,8 +44,7 @@ export function recordExchange(
     latencyMs: Math.max(0, performance.now() - started - toolMs),
     finishReason: "stop",
     rawFinishReason: "",
-    usage: charge.usage,
-    costUsd: charge.costUsd,
+    ...charge,
     retries: [],
     cached: false,
   });

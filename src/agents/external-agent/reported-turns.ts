@@ -113,8 +113,7 @@ export function recordTurns(
       latencyMs: duration,
       finishReason: calls.length > 0 ? "tool_calls" : "stop",
       rawFinishReason: "",
-      usage: charge.usage,
-      costUsd: charge.costUsd,
+      ...charge,
       retries: [],
       cached: false,
     });
@@ -147,7 +146,8 @@ function ownRecord(call: ReportedCall, turn: number, index: number, startedAt: s
   };
 }
 
-function resultMessage({ id, name, result, error }: ToolCallRecord): Message {
+/** Returns the message with a call's result or error. */
+export function resultMessage({ id, name, result, error }: ToolCallRecord): Message {
   const content = error ?? (typeof result === "string" ? result : JSON.stringify(result));
   return { role: "tool", toolCallId: id, name, content, isError: error !== null };
 }
