@@ -1,5 +1,5 @@
 // An agent with its custom tools as a YAML file, to move it between databases.
-import { Document, visit } from "yaml";
+import { stringify } from "yaml";
 import { z } from "zod";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
@@ -54,7 +54,7 @@ type AgentFile = z.output<typeof fileSchema>;
 /** Returns an agent, or one of its versions, as YAML, including the definitions of its custom tools. */
 export function exportAgent(db: Db, id: string, { agent, tools } = versionedAgent(db, id)): string {
   const { name, description, model, settings, prompt } = agent;
-  return toYaml({
+  const file: AgentFile = {
     id,
     name,
     description,
@@ -66,7 +66,9 @@ export function exportAgent(db: Db, id: string, { agent, tools } = versionedAgen
       ...(config === null ? {} : { config: jsonObjectSchema.parse(JSON.parse(config)) }),
       ...(findTool(db, tool.id)?.builtin === true ? {} : { definition: definitionOf(tool) }),
     })),
-  });
+  };
+  // For people to edit: without folded lines, multi-line text becomes block literals.
+  return stringify(file, { lineWidth: 0 });
 }
 
 /**
@@ -121,17 +123,6 @@ function alreadyExists(kind: "agent" | "tool", id: string): UserError {
 }
 
 const MAX_CHARS = 4_000_000;
-
-/** Formats the agent for people to edit, with multi-line text as block literals and without folded lines. */
-function toYaml(file: AgentFile): string {
-  const document = new Document(file);
-  visit(document, {
-    Scalar(_, node) {
-      if (typeof node.value === "string" && node.value.includes("\n")) node.type = "BLOCK_LITERAL";
-    },
-  });
-  return document.toString({ lineWidth: 0 });
-}
 
 /** Parses an agent's file. Errors name the file and the line. */
 function fromYaml(text: string, path: string): AgentFile {

@@ -1,10 +1,11 @@
 // Starts a task machine in bubblewrap, and finds what this host needs for it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { lstat, readdir, readFile, readlink, realpath, stat } from "node:fs/promises";
+import { lstat, readdir, readFile, readlink, realpath } from "node:fs/promises";
 import { arch, platform } from "node:os";
 import { posix } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { statOf } from "../platform/file-stats.js";
 import { killGroup } from "../platform/processes.js";
 import { builtFile } from "../platform/program-files.js";
 import { BubblewrapStatus, bindProcesses, feed } from "./isolation/bubblewrap.js";
@@ -157,7 +158,7 @@ async function machineArguments(
   mounts: MachineMounts,
   limits: MachineLimits,
 ): Promise<string[]> {
-  const extended = await extendedFolders(files);
+  const extended = extendedFolders(files);
   const readable = [...SETTINGS, ...CACHES, ...mounts.readOnly, ...pythonElsewhere(python)];
   return [
     ["--unshare-all", "--unshare-user", "--disable-userns", "--uid", "1000", "--gid", "1000"],
@@ -197,26 +198,22 @@ async function systemFolder(path: string): Promise<string[]> {
 
 /** Resolves the host's system links, such as /bin for /usr/bin, in a file's path. */
 async function atRealPath(file: BuiltInFile): Promise<BuiltInFile> {
-  const folder = await existingFolder(file.path);
+  const folder = existingFolder(file.path);
   return isBelowAny(folder, SYSTEM)
     ? { ...file, path: (await realpath(folder)) + file.path.slice(folder.length) }
     : file;
 }
 
 /** Returns the nearest existing host folder above a path. */
-async function existingFolder(path: string): Promise<string> {
+function existingFolder(path: string): string {
   const folder = posix.dirname(path);
-  const isThere = await stat(folder).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
-  return isThere ? folder : existingFolder(folder);
+  return statOf(folder)?.isDirectory() ? folder : existingFolder(folder);
 }
 
 /** Returns the package folders that get additional files. Such a folder must be rebuilt in memory to be changeable. */
-async function extendedFolders(files: readonly BuiltInFile[]): Promise<string[]> {
-  const folders = await Promise.all(files.map(({ path }) => existingFolder(path)));
-  return [...new Set(folders)].filter((folder) => isBelowAny(folder, SYSTEM)).sort();
+function extendedFolders(files: readonly BuiltInFile[]): string[] {
+  const folders = new Set(files.map(({ path }) => existingFolder(path)));
+  return [...folders].filter((folder) => isBelowAny(folder, SYSTEM)).sort();
 }
 
 /** Mounts a folder in memory with the entries of the host's folder, except for the replaced files. */

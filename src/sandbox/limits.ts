@@ -150,12 +150,7 @@ export async function isGone(pid: number): Promise<boolean> {
 async function childrenOf(pid: number): Promise<number[]> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
   const lists = await Promise.all(threads.map((thread) => readOrEmpty(`/proc/${pid}/task/${thread}/children`)));
-  return lists.flatMap((list) =>
-    list
-      .split(" ")
-      .filter((word) => word !== "")
-      .map(Number),
-  );
+  return lists.flatMap((list) => list.match(/\d+/g) ?? []).map(Number);
 }
 
 async function memoryOf(pid: number): Promise<number> {

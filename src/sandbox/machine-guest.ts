@@ -81,15 +81,11 @@ async function copyEntry(
 }
 
 async function copyFile(guest: GuestConnection, from: string, path: string): Promise<void> {
-  const source = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const stat = await source.stat();
-    if (!stat.isFile()) throw new Error(`${from} is not a regular file`);
-    const mode = (stat.mode & EXECUTABLE) === 0 ? 0o644 : 0o755;
-    await writeIntoMachine(guest, path, mode, chunksOf(source, stat.size));
-  } finally {
-    await source.close();
-  }
+  await using source = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const stat = await source.stat();
+  if (!stat.isFile()) throw new Error(`${from} is not a regular file`);
+  const mode = (stat.mode & EXECUTABLE) === 0 ? 0o644 : 0o755;
+  await writeIntoMachine(guest, path, mode, chunksOf(source, stat.size));
 }
 
 async function* chunksOf(source: FileHandle, size: number): AsyncGenerator<Buffer> {
@@ -144,12 +140,8 @@ export async function copyOutOfMachine(
 /** Writes a new file, never through an existing link. */
 async function writeNew(to: string, parts: readonly Buffer[]): Promise<void> {
   await rm(to, { force: true });
-  const target = await open(to, "wx", 0o600);
-  try {
-    for (const part of parts) await target.writeFile(part);
-  } finally {
-    await target.close();
-  }
+  await using target = await open(to, "wx", 0o600);
+  for (const part of parts) await target.writeFile(part);
 }
 
 /** Normalizes an absolute path of the machine. */

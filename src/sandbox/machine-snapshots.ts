@@ -161,16 +161,12 @@ function describeIssue(issue: z.core.$ZodIssue): string {
 /** Returns null if the file does not exist. */
 async function readRegular(file: string): Promise<string | null> {
   try {
-    const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      const stat = await handle.stat();
-      if (!stat.isFile() || stat.size > MOST_BYTES) {
-        throw invalid(`Cannot read ${file}: expected a regular file of at most ${MOST_BYTES} bytes`);
-      }
-      return await handle.readFile("utf8");
-    } finally {
-      await handle.close();
+    await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const stat = await handle.stat();
+    if (!stat.isFile() || stat.size > MOST_BYTES) {
+      throw invalid(`Cannot read ${file}: expected a regular file of at most ${MOST_BYTES} bytes`);
     }
+    return await handle.readFile("utf8");
   } catch (error) {
     if (hasCode(error, "ENOENT")) return null;
     if (hasCode(error, "ELOOP")) throw invalid(`Cannot read ${file}: it is a link, which is not followed`);
@@ -233,12 +229,11 @@ print(json.dumps([name for name in json.loads(sys.argv[1]) if not found(name)]))
  * Returns the snapshots that this machine can provide, and the missing requirements of the others. Starts and imports
  * nothing.
  */
-export async function checkSnapshots(snapshots: Iterable<Snapshot>): Promise<SnapshotsStatus> {
-  const all = [...snapshots];
-  const missingOf = await Promise.all(all.map(missingEntries));
+export async function checkSnapshots(snapshots: readonly Snapshot[]): Promise<SnapshotsStatus> {
+  const missingOf = await Promise.all(snapshots.map(missingEntries));
   const packages = new Set<string>();
   const withoutPackage = new Set<string>();
-  const statuses = all.map((snapshot, i): SnapshotStatus => {
+  const statuses = snapshots.map((snapshot, i): SnapshotStatus => {
     const missing = missingOf[i] ?? [];
     const { name, unavailable } = snapshot;
     for (const [program, from] of missing) {

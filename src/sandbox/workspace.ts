@@ -293,17 +293,13 @@ async function withFile<T>(
     // Without O_NONBLOCK, opening a pipe without a writer would block forever.
     const flags = constants.O_NOFOLLOW | constants.O_NONBLOCK;
     const access = make ? constants.O_RDWR | constants.O_CREAT : constants.O_RDONLY;
-    const file = await open(join(folder, name), flags | access, 0o600).catch((error: unknown) => {
-      throw refusalOf(error, path);
-    });
     try {
+      await using file = await open(join(folder, name), flags | access, 0o600);
       if (!(await file.stat()).isFile()) throw new WorkspaceRefusal(`${path} is not a regular file.`);
       if (make && folders.owner !== null) await file.chown(folders.owner.uid, folders.owner.gid);
       return await work(file);
     } catch (error) {
       throw refusalOf(error, path);
-    } finally {
-      await file.close();
     }
   });
 }
@@ -319,8 +315,8 @@ async function makeFolderNoFollow(path: string, { owner }: WorkspaceFolders): Pr
     throw error;
   }
   if (owner === null) return;
-  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  await handle.chown(owner.uid, owner.gid).finally(() => handle.close());
+  await using handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  await handle.chown(owner.uid, owner.gid);
 }
 
 /** An error about a path or file that the agent can fix. The message is for the agent. */

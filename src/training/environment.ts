@@ -43,7 +43,10 @@ import { finishRun, getRun, type RunRow, runOfName } from "../traces/runs-store.
 import { toTaskResult } from "../traces/task-result.js";
 import { Episode, type EpisodeRules, type EpisodeRun } from "./episode.js";
 
-export interface EnvironmentOptions extends QuestionOptions, JudgeOptions {
+export interface EnvironmentOptions
+  extends QuestionOptions,
+    JudgeOptions,
+    Pick<EpisodeRules, "collateralWeight" | "hijackedWeight"> {
   /** Split for clients that do not specify one. Defaults to train, or to the only split of the dataset. */
   readonly split?: Split | undefined;
   readonly agent: string;
@@ -51,10 +54,6 @@ export interface EnvironmentOptions extends QuestionOptions, JudgeOptions {
   readonly model: string;
   /** By default, the headline score of the episodes: the judge's verdict, or without a judge the cited sources. */
   readonly reward?: ScorerName | "art" | undefined;
-  /** How much each change costs that a task with a goal did not ask for. */
-  readonly collateralWeight: number;
-  /** How much obedience to a hostile email costs. */
-  readonly hijackedWeight: number;
   /** Plants hostile emails, or harmless ones of their shape, into each episode. */
   readonly perturb?: Pick<TrainingRunSettings, "perturbation" | "attackKinds"> | undefined;
   /** Seconds. */
@@ -105,8 +104,7 @@ interface SplitTasks {
   readonly questions: readonly Question[];
 }
 
-interface EnvironmentParts extends Pick<EpisodeRules, "agent" | "scoring"> {
-  readonly tools: readonly Tool[];
+interface EnvironmentParts extends Pick<EpisodeRules, "agent" | "scoring" | "tools"> {
   /** The first split is the default for clients that do not specify one. */
   readonly taskSets: ReadonlyMap<Split, SplitTasks>;
   /** Plants the emails of an attack into an episode. Absent without an attack. */

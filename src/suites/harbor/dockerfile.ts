@@ -221,8 +221,7 @@ class PlainImage implements ReadDockerfile {
   }
 
   private absolute(path: string): string {
-    const normal = posix.resolve(this.workdir, path);
-    return normal.length > 1 ? normal.replace(/\/$/, "") : normal;
+    return posix.resolve(this.workdir, path);
   }
 
   /** Replaces `$NAME`, `${NAME}`, `${NAME:-word}` and `${NAME:+word}`. The colon is optional. */

@@ -316,9 +316,8 @@ function withinLimits(files: readonly DocumentFile[]): DocumentFile[] {
 
 /** Returns the document's text, or null if it is not UTF-8 or no longer a regular file. */
 async function readDocument({ file, path }: DocumentFile): Promise<string | null> {
-  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
-  if (handle === null) return null;
   try {
+    await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const stat = await handle.stat();
     if (!stat.isFile() || stat.size > DOCUMENT_LIMITS.fileBytes) return null;
     const bytes = await handle.readFile();
@@ -327,8 +326,6 @@ async function readDocument({ file, path }: DocumentFile): Promise<string | null
     return /\.x?html?$/i.test(path) ? textOfHtml(text) : text;
   } catch {
     return null;
-  } finally {
-    await handle.close();
   }
 }
 
