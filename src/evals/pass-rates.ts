@@ -103,8 +103,8 @@ export class PassTally {
     const corrected = isLabeled
       ? predictionPoweredRate(
           this.trials.map(({ success, cluster, traceId }) => {
-            const { isGood: good = null, weight = 1 } = labels.get(traceId) ?? {};
-            return { passed: success, good, weight, cluster };
+            const { isGood: good = null, ...drawn } = labels.get(traceId) ?? {};
+            return { passed: success, good, ...drawn, cluster };
           }),
           pairs,
         )

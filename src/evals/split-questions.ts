@@ -77,13 +77,15 @@ export class HalfCounts {
   }
 
   /**
-   * Returns how many traces the training half has beyond its part, summed over the criteria for which a trace is bad.
+   * Returns how far the training half exceeds its part, summed over the criteria for which a trace is bad. The unit is
+   * a 21st of a trace, so that the result is an integer.
    */
   surplus(badFor: readonly string[]): number {
     return kindsOf(badFor).reduce((sum, kind) => {
       const { training, heldout } = this.countsByKind.get(kind) ?? { training: 0, heldout: 0 };
       const first = Math.min(heldout, FIRST.heldout);
-      return sum + training - first * (FIRST.training / FIRST.heldout) - (heldout - first) / LATER_HELD_OUT;
+      const due = first * FIRST.training * LATER_HELD_OUT + (heldout - first) * FIRST.heldout;
+      return sum + training * FIRST.heldout * LATER_HELD_OUT - due;
     }, 0);
   }
 }
@@ -111,8 +113,8 @@ export function assignHalves(db: Db, labeled: Iterable<TraceToAssign>, counts: H
   const isBad = (group: Group) => badForAny(group).length > 0;
   for (const group of [...open.filter(isBad), ...open.filter((one) => !isBad(one))]) {
     const surplus = counts.surplus(badForAny(group));
-    const isEven = Number.parseInt(group.question.slice(-2), 16) % 2 === 0;
-    group.half = surplus > ROUNDING || (surplus > -ROUNDING && isEven) ? "heldout" : "training";
+    const isEven = /[02468ace]$/.test(group.question);
+    group.half = surplus > 0 || (surplus === 0 && isEven) ? "heldout" : "training";
     count(group, group.half);
   }
   const addKey = db.prepare("INSERT OR IGNORE INTO eval_questions (key, question, half) VALUES (?, ?, ?)");
@@ -138,14 +140,11 @@ export function dealByHash(
   return new Map(ofKindFirst.map((question, i) => [question, i % parts]));
 }
 
-/** Returns a random order that depends only on the ids and the seed, so ids keep their order if others are removed. */
+/** Returns a random order that depends only on the ids and the seed. Ids keep their order if others are removed. */
 export function shuffleByHash(ids: readonly string[], seed: number): string[] {
   const hashed = ids.map((id) => `${hashOf(`${seed} ${id}`)} ${id}`).sort();
   return hashed.map((one) => one.slice(one.indexOf(" ") + 1));
 }
-
-/** Fractions of fourths and sevenths do not add up exactly. */
-const ROUNDING = 1e-9;
 
 function groupByQuestion(db: Db, labeled: Iterable<TraceToAssign>): Group[] {
   const groups = new Set<Group>();

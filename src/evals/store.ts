@@ -36,8 +36,8 @@ export interface StoredEvalTest {
 export function findEval(db: Db, reference: string): StoredEval | null {
   const [name = "", version] = reference.split("@");
   const row = db
-    .prepare(`${SELECT} WHERE name = ? AND (? IS NULL OR version = ?) ORDER BY version DESC LIMIT 1`)
-    .get(name, version ?? null, Number(version ?? 0)) as EvalRow | undefined;
+    .prepare(`${SELECT} WHERE name = @name AND (@version IS NULL OR version = @version) ORDER BY version DESC LIMIT 1`)
+    .get({ name, version: version === undefined ? null : Number(version) }) as EvalRow | undefined;
   return row === undefined ? null : toStored(row);
 }
 

@@ -4,6 +4,7 @@ import { drawEnriched, drawInOrder, drawWeights } from "../../src/evals/labeling
 import { activateEval, saveDraft } from "../../src/evals/store.js";
 import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { openEmpty } from "../runs/demo-setup.js";
+import { judged } from "../scoring/judged-trace.js";
 import { finished, saveRun } from "../traces/saved-runs.js";
 
 const QUIET = { doubt: 0, failsActive: false, failed: [], words: 10, amounts: {} };
@@ -72,6 +73,42 @@ describe("drawEnriched", () => {
   });
 });
 
+it.each(["judge", "score"])(
+  "drawEnriched adds up to 3 to the weight for doubts of the %s, but not for failed tasks",
+  async (by) => {
+    const { db } = openEmpty();
+    saveRun(db, "run_a");
+    const save = openRowWriter(db);
+    const graded = [
+      ["wrong", 0.2, 4],
+      ["partly", 0.6, 2.5],
+      ["correct", 0.9, 1],
+      ["wrong", null, 1],
+    ] as const;
+    for (const [i, [verdict, score]] of graded.entries()) {
+      const { trace, result, failed } = finished("run_a", i + 1, score, `t${i}`);
+      const judge = by === "judge" ? judged(verdict) : null;
+      save(toResultRow({ ...trace, judge }, result, failed ? "failed" : "finished"));
+    }
+    const ids = graded.map((_, i) => `t${i}`);
+    const seen = new Map<string, number>();
+    for (let seed = 1; seed <= 40; seed++) {
+      const [first] = await drawEnriched(db, ids, {
+        score: by === "judge" ? null : "semanticScore",
+        seed: String(seed),
+      });
+      seen.set(first?.traceId ?? "", first?.probability ?? 0);
+    }
+    // Three of four traces fail the same template, which adds a little to their weights.
+    const added = 3 * (0.05 / 0.75) * (0.25 / 0.95);
+    for (const [i, [, score, doubt]] of graded.entries()) {
+      const weight = doubt + (score === null ? 0 : added);
+      expect(seen.get(`t${i}`)).toBeCloseTo(weight / (8.5 + 3 * added), 12);
+    }
+    db.close();
+  },
+);
+
 describe("drawInOrder", () => {
   const weights = new Map([
     ["a", 6],
@@ -90,6 +127,12 @@ describe("drawInOrder", () => {
         1,
       ]);
     }
+  });
+
+  it("draws in the order of the first 48 bits of a hash", () => {
+    // -log((int.from_bytes(hashlib.sha256(b"1 a").digest()[:6], "big") + 0.5) / 2**48) / 6 in Python, and so on.
+    const orders = ["1", "2", "3", "6", "8"].map((seed) => drawInOrder(weights, seed).map(({ traceId }) => traceId));
+    expect(orders.map((order) => order.join(""))).toEqual(["abc", "bac", "abc", "bac", "acb"]);
   });
 
   it("draws each trace first as often as its weight requires", () => {

@@ -82,6 +82,62 @@ describe("measureAgreement", () => {
     expect((table.badPassed + table.badFailed) / (table.goodPassed + table.goodFailed)).toBeCloseTo(7 / 25, 9);
   });
 
+  const FAILED_ONCE = [
+    ["a", 1, 1],
+    ["a", 1, 2],
+    ["b", 0, 1],
+    ["c", 1, 1],
+  ] as const;
+  const ALL_PASSED = [
+    ["d", 1, 1],
+    ["d", 1, 2],
+    ["e", 1, 1],
+  ] as const;
+  const ALL_FAILED = [
+    ["d", 0, 1],
+    ["d", 0, 2],
+    ["e", 0, 1],
+  ] as const;
+  const ONE_QUESTION = [
+    ["f", 1, 1],
+    ["f", 0, 2],
+  ] as const;
+  const UNLIKE = [
+    ["g", 1, 2],
+    ["g", 0, 2],
+    ["h", 1, 2],
+    ["h", 0, 2],
+  ] as const;
+  const mean = (4 + 9) / (4 + 5);
+  it.each([
+    // The deviations from the rate 0.8 are 0.2, 0.4, -0.8 and 0.2, and their sums per question 0.6, -0.8 and 0.2.
+    [
+      FAILED_ONCE,
+      ALL_PASSED,
+      (1.04 * (3 / 2)) / (0.88 * (4 / 3)),
+      10 / 6,
+      (6 * 1.5 + 2 * mean) / 8,
+      (1 + 2 * mean) / 3,
+    ],
+    [ALL_PASSED, ALL_PASSED, 10 / 6, 10 / 6, 1.5, 1.5],
+    [ALL_FAILED, [], 10 / 6, 1, 1.5, 1.5],
+    [ONE_QUESTION, [], 9 / 5, 1, (1 + 2 * (5 / 3)) / 3, (2 + 2 * (5 / 3)) / 3],
+    [UNLIKE, [], 1, 1, 2, 2],
+  ])(
+    "returns design effects and expected weights computed by hand (%j, %j)",
+    (good, bad, ofGood, ofBad, passed, failed) => {
+      const tested = [good, bad].flatMap((some, i) =>
+        some.map(([question, score, weight]) => {
+          return { question, score, weight, bad: i === 1, source: "person" as const, error: null };
+        }),
+      );
+      const { designEffect, next } = measureAgreement(tested).weighted ?? {};
+      expect([designEffect?.good, designEffect?.bad, next?.passed, next?.failed]).toEqual(
+        [ofGood, ofBad, passed, failed].map((value) => expect.closeTo(value, 12)),
+      );
+    },
+  );
+
   it("counts errors and inapplicable traces separately, and excludes them from all rates", () => {
     const more = measureAgreement(
       traces([...COUNTS, { bad: true, score: null, n: 3 }, { bad: false, score: null, n: 4, error: "it raised" }]),

@@ -66,7 +66,8 @@ describe("PassTally", () => {
     expect(few).toEqual(tally().figures(AGREEMENT, NO_LABELS));
     const enough = tally().figures(AGREEMENT, labels(MIN_LABELS_OF_RUN));
     expect(enough).toMatchObject({ labelsOfRun: MIN_LABELS_OF_RUN, isWeighted: false });
-    expect(enough.corrected?.value).not.toBeCloseTo(few.corrected?.value ?? 0, 3);
+    // All labels are good, and the eval passed these traces too, so it is not informative about the labels.
+    expect(enough.corrected?.value).toBeCloseTo(1, 12);
   });
 
   it("reports weighted labels if one of them has a weight", () => {

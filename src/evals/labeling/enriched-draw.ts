@@ -113,20 +113,20 @@ export function drawWeights(signals: readonly Signals[]): ReadonlyMap<string, nu
     quantile(
       signals.flatMap((one) => amountOf(one) ?? []),
       p,
-    ) ?? 0;
+    ) ?? Number.NaN;
   const short = limitOf(({ words }) => words, EXTREMES);
   const large = FITTED.map(({ name }) => ({ name, limit: limitOf(({ amounts }) => amounts[name], 1 - EXTREMES) }));
   const failed = signals.map(({ failed: names, words, amounts }) => [
     ...names,
     ...compact([words !== null && words < short && "short"]),
-    ...large.filter(({ name, limit }) => (amounts[name] ?? 0) > limit).map(({ name }) => name),
+    ...large.filter(({ name, limit }) => (amounts[name] ?? Number.NaN) > limit).map(({ name }) => name),
   ]);
   const counts = new Map<string, number>();
   for (const name of failed.flat()) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const fractionOf = (name: string) => (counts.get(name) ?? 0) / signals.length;
+  const rarities = new Map([...counts].map(([name, count]) => [name, rarityOf(count / signals.length)]));
   return new Map(
     signals.map(({ traceId, doubt, failsActive }, i) => {
-      const rarity = Math.max(0, ...(failed[i] ?? []).map((name) => rarityOf(fractionOf(name))));
+      const rarity = Math.max(0, ...compact((failed[i] ?? []).map((name) => rarities.get(name))));
       return [traceId, 1 + DOUBT_WEIGHT * doubt + FAILURE_WEIGHT * Math.max(Number(failsActive), rarity)];
     }),
   );

@@ -30,21 +30,14 @@ interface ScoredTrace {
 
 /** Computes all measures of the agreement between an eval and the labels, as weighted rates. */
 export function measureAgreement(tested: readonly TestedTrace[]): Agreement {
-  const judged = tested.filter(({ score }) => score !== null);
-  const scored = judged.map(({ question, bad, weight, score }) => ({
-    question,
-    weight,
-    good: !bad,
-    passed: isPass(score ?? 0),
-  }));
+  const scored = tested.flatMap(({ question, bad, weight, score }) =>
+    score === null ? [] : [{ question, weight, good: !bad, passed: isPass(score) }],
+  );
   const errors = tested.filter(({ error }) => error !== null).length;
-  const judgedShare = (ofBad: boolean) => {
-    const isOfKind = ({ bad }: TestedTrace) => bad === ofBad;
-    const labeled = weightOf(tested.filter(isOfKind));
-    return labeled === 0 ? null : weightOf(judged.filter(isOfKind)) / labeled;
-  };
   const good = scored.filter((one) => one.good);
   const bad = scored.filter((one) => !one.good);
+  const shareOf = (judged: readonly ScoredTrace[], labeled: readonly TestedTrace[]) =>
+    labeled.length === 0 ? null : weightOf(judged) / weightOf(labeled);
   const weighted = scored.some(({ weight }) => weight !== 1) ? weightsOf(scored) : null;
   const intervals = weighted && weightedRateIntervals(tableOfWeights(weighted));
   return {
@@ -53,7 +46,16 @@ export function measureAgreement(tested: readonly TestedTrace[]): Agreement {
     sources: countSources(tested),
     notApplicable: tested.length - scored.length - errors,
     errors,
-    judged: { good: judgedShare(false), bad: judgedShare(true) },
+    judged: {
+      good: shareOf(
+        good,
+        tested.filter((one) => !one.bad),
+      ),
+      bad: shareOf(
+        bad,
+        tested.filter((one) => one.bad),
+      ),
+    },
     truePositiveRate: rateOf(good, ({ passed }) => passed, intervals?.truePositive),
     trueNegativeRate: rateOf(bad, ({ passed }) => !passed, intervals?.trueNegative),
     falseFailureRate: rateOf(good, ({ passed }) => !passed, intervals && complementOf(intervals.truePositive)),
@@ -110,7 +112,9 @@ function weightsOf(scored: readonly ScoredTrace[]): NonNullable<Agreement["weigh
   }
   const overall = expectedWeight(scored);
   const next = (traces: readonly ScoredTrace[]) =>
-    (traces.length * expectedWeight(traces) + PRIOR_TRACES * overall) / (traces.length + PRIOR_TRACES);
+    traces.length === 0
+      ? overall
+      : (traces.length * expectedWeight(traces) + PRIOR_TRACES * overall) / (traces.length + PRIOR_TRACES);
   const designEffect = (ofGood: boolean) => designEffectOf(scored.filter(({ good }) => good === ofGood));
   return {
     ...totals,
@@ -127,7 +131,7 @@ function weightsOf(scored: readonly ScoredTrace[]): NonNullable<Agreement["weigh
  */
 function designEffectOf(traces: readonly ScoredTrace[]): number {
   const rate = weightOf(traces.filter(({ passed }) => passed)) / weightOf(traces);
-  const isVaried = rate > 0 && rate < 1 && traces.some(({ question }) => question !== traces[0]?.question);
+  const isVaried = rate > 0 && rate < 1 && new Set(traces.map(({ question }) => question)).size > 1;
   const byQuestion = new Map<string, number>();
   let squares = 0;
   for (const { question, passed, weight } of traces) {
@@ -148,8 +152,7 @@ const PRIOR_TRACES = 2;
 
 /** Returns the mean weight over all the traces that the labeled ones stand for. */
 function expectedWeight(traces: readonly ScoredTrace[]): number {
-  const total = weightOf(traces);
-  return total === 0 ? 0 : traces.reduce((sum, { weight }) => sum + weight ** 2, 0) / total;
+  return traces.reduce((sum, { weight }) => sum + weight ** 2, 0) / weightOf(traces);
 }
 
 function weightOf(traces: readonly { readonly weight: number }[]): number {
