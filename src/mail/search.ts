@@ -130,7 +130,8 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
     const [oldest, newest] = [selectOldest.get(), selectNewest.get()] as [string | undefined, string | undefined];
     if (oldest === undefined || newest === undefined) return [];
     const [from, to] = [oldest, newest].map((date) => Number(date.slice(0, 4))) as [number, number];
-    const years = Array.from({ length: Math.min(to - from, MAX_YEARS) + 1 }, (_, i) => to - i);
+    const first = Math.max(from, to - MAX_YEARS);
+    const years = Array.from({ length: to - first + 1 }, (_, i) => to - i);
     return namedMonths(words, years).map(({ period, words: implied }) => ({
       range: dateRanges.positions(period),
       words: implied,
@@ -224,7 +225,7 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
     placed: db.transaction((query: MailQuery, mails: readonly OutsideMail[]) => {
       const index = indexNow();
       const { ranked, corrections } = prepare(query, index);
-      const positionAt = (date: string) => dateRanges.positions({ after: null, before: date }).first;
+      const positionAt = (date: string) => dateRanges.positions({ after: date, before: null }).last + 1;
       if (isList(query)) {
         const listed = listedPositions(ranked);
         return mails.map(({ body, ...mail }): PlacedHit => {
@@ -289,7 +290,7 @@ function findSpellings(
   );
 }
 
-/** Maximum number of years in which to look for a month without a year, counted back from the newest email. */
+/** A month without a year can be in the year of the newest email or in this many years before it. */
 const MAX_YEARS = 50;
 
 /** Number of body characters searched for the written form of a corrected word. */

@@ -100,6 +100,30 @@ describe("ranked emails", () => {
     expect(best("gas price in June").slice(0, 2)).toEqual(["june", "july"]);
   });
 
+  it("can be from a named month of the newest year or of the 50 years before", () => {
+    const dates = ["2001-07-10", "2000-06-10", "1951-06-10", "1950-06-10"];
+    const other = openCorpus(dates.map((day) => mail(day, { body: "gas", date: `${day}T09:00:00Z` })));
+    const { hits } = openMailSearch(other).explainBestFirst(query("gas in June"));
+    expect(hits.map((hit) => [...idsOf([hit]), hit.explanation.raises.namedMonth])).toEqual([
+      ["2000-06-10", 0.5],
+      ["1951-06-10", 0.5],
+      ["2001-07-10", 0],
+      ["1950-06-10", 0],
+    ]);
+    other.close();
+  });
+
+  it("have snippets with words from the first 60,000 characters of their bodies", () => {
+    const bodies = [`xx ${"x ".repeat(29_996)}heron`, `${"x ".repeat(29_998)}heron`];
+    const other = openCorpus(bodies.map((body) => mail(`ends at ${body.length}`, { body })));
+    const { hits } = openMailSearch(other).bestFirst(query("heron"));
+    expect(hits.map((hit) => [...idsOf([hit]), hit.snippet.includes("heron")]).sort()).toEqual([
+      ["ends at 60000", true],
+      ["ends at 60001", false],
+    ]);
+    other.close();
+  });
+
   it("come first if sent shortly before the question", () => {
     expect(best("gas price", "2001-06-11T00:00:00Z")[0]).toBe("july");
     const { hits } = search.explainBestFirst(ask("gas price", "2001-08-10T00:00:00Z"));
@@ -109,6 +133,26 @@ describe("ranked emails", () => {
       expect.any(Number),
     ]);
   });
+
+  it.each([
+    ["", null, "2001-08-01T09:00:00Z", 0],
+    ["", null, "2001-07-10T09:00:00Z", 2],
+    ["", null, "2001-01-10T09:00:00Z", 4],
+    ["gas price", "2001-08-10T00:00:00Z", "2001-08-01T09:00:00Z", 0],
+    ["gas price", "2001-08-10T00:00:00Z", "2001-01-10T09:00:00Z", 2],
+    ["gas sunflower", "2001-08-10T00:00:00Z", "2001-08-01T09:00:00Z", 0, "best_match"],
+  ])(
+    "rank before an email outside the index (query %j, asked at %s, email of %s)",
+    (words, askedAt, date, place, match = "all_words") => {
+      const outside = {
+        messageId: "<x@plains.example>",
+        subject: "gas",
+        sender: ANN,
+        body: "the price of gas is $4.30",
+      };
+      expect(search.placed(ask(words, askedAt), [{ ...outside, date }])).toMatchObject([{ place, match }]);
+    },
+  );
 
   it("match names that occur only in their addresses", () => {
     expect(best("mann")).toEqual(["kay"]);
@@ -131,6 +175,29 @@ describe("ranked emails", () => {
     const { hits } = openMailSearch(other, []).bestFirst(query(words));
     expect(idsOf(hits)[0]).toBe("found");
     expect(hits[0]?.match).toBe("all_words");
+    other.close();
+  });
+
+  it("match the first 10,000 characters of a query", () => {
+    const other = openCorpus([mail("found", { body: "heron" })]);
+    const search = openMailSearch(other, []);
+    const totals = [10_000, 10_001].map((length) => search.bestFirst(query("heron".padStart(length))).total);
+    expect(totals).toEqual([1, 0]);
+    other.close();
+  });
+
+  it("have snippets of their beginnings if the words of the query are far from each other", () => {
+    const filler = " x".repeat(250);
+    const other = openCorpus([mail("far", { body: `heron${filler} cut off${filler} heron` })]);
+    expect(openMailSearch(other).bestFirst(query("cutoff heron")).hits[0]?.snippet).toMatch(/^heron x/);
+    other.close();
+  });
+
+  it.each([19, 20])("match a word's parts only if fewer than 20 emails contain it as one word (%d)", (count) => {
+    const whole = Array.from({ length: count }, (_, i) => mail(`whole ${i}`, { body: `${i} the cutoff is at noon` }));
+    const other = openCorpus([...whole, mail("parts", { body: "the cut off is at noon" })]);
+    const { hits } = openMailSearch(other, []).bestFirst({ ...query("cutoff"), limit: 30 });
+    expect(idsOf(hits).includes("parts")).toBe(count === 19);
     other.close();
   });
 

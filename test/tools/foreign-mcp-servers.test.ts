@@ -2,7 +2,12 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { compileArgumentSchema } from "../../src/tools/arguments/json-schema.js";
-import { messagesIn, withRepairedMessages } from "../../src/tools/mcp-connections/received-messages.js";
+import {
+  messagesIn,
+  withErrorAsAnswer,
+  withErrorIgnored,
+  withRepairedMessages,
+} from "../../src/tools/mcp-connections/received-messages.js";
 import { callServerTool, listServerTools, McpConnections } from "../../src/tools/mcp-connections.js";
 
 /** MCP servers that deviate from the protocol, over real HTTP and real pipes. */
@@ -129,6 +134,22 @@ describe("the list of an MCP server", () => {
     expect(() => tools.map(({ inputSchema }) => compileArgumentSchema(inputSchema))).not.toThrow();
   });
 
+  it("contains names of up to 500 characters and descriptions of up to 100,000", async () => {
+    const named = (length: number) => tool({ name: "n".repeat(length) });
+    const described = (name: string, length: number) => tool({ name, description: "d".repeat(length) });
+    const list = [named(501), named(500), described("most", 100_000), described("more", 100_001)];
+    const { tools, malformed } = await listed(() => ({ tools: list }));
+    const lengths = tools.map(({ name, description }) => [name.length, description.length]);
+    expect([malformed, lengths]).toEqual([
+      1,
+      [
+        [500, 6],
+        [4, 100_000],
+        [4, 0],
+      ],
+    ]);
+  });
+
   it.each<[string, string, (message: string) => string]>([
     ["the type of plain text", "text/plain", (message) => message],
     ["no type", "", (message) => message],
@@ -149,6 +170,35 @@ it("keeps the other fields of a stream's events, and sends one event per message
   const response = new Response(stream, { headers: { "content-type": "text/event-stream" } });
   const events = ["retry: 5\nevent: endpoint\ndata: /a\ndata: /b", `id: 7\ndata: ${a}`, `data: ${b}`, ""];
   expect(await (await withRepairedMessages(response)).text()).toBe(events.join("\n\n"));
+});
+
+describe("the response of an MCP server", () => {
+  const error = '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no cents"}}';
+
+  it.each([
+    ["a notification", 200, "{}", withErrorIgnored],
+    ["a notification", 401, error, withErrorIgnored],
+    ["a notification", 403, error, withErrorIgnored],
+    ["a call", 200, error, withErrorAsAnswer],
+    ["a call", 401, error, withErrorAsAnswer],
+    ["a call", 403, error, withErrorAsAnswer],
+    ["a request", 204, null, withRepairedMessages],
+    ["a request", 500, error, withRepairedMessages],
+  ])("stays the same (to %s, status %d)", async (_, status, body, change) => {
+    const response = new Response(body, { status });
+    expect(await change(response)).toBe(response);
+  });
+
+  it.each([
+    ["a notification", withErrorIgnored, "no cents", 202],
+    ["a call with its error", withErrorAsAnswer, error, 200],
+    ["a call with an error without an id", withErrorAsAnswer, error.replace('"id":1,', ""), 500],
+    ["a call with a result", withErrorAsAnswer, '{"id":1,"result":{}}', 500],
+    ["a call with other text", withErrorAsAnswer, "no cents", 500],
+  ])("gets the status that its content means instead of 500 (to %s)", async (_, change, body, status) => {
+    const response = await change(new Response(body, { status: 500 }));
+    expect([response.status, await response.text()]).toEqual([status, status === 202 ? "" : body]);
+  });
 });
 
 describe("messagesIn", () => {
@@ -207,6 +257,11 @@ describe("the result of an MCP tool", () => {
     ["of the type markdown", { content: [{ type: "markdown", markdown: "4.5 cents" }] }, "4.5 cents"],
     ["of an unknown type", { content: [{ type: "table", rows: [[4.5]], columns: 1 }] }, { rows: [[4.5]], columns: 1 }],
     ["with an empty object next to text", { ...text("4.5 cents"), structuredContent: {} }, "4.5 cents"],
+    ["with structured content next to text", { ...text("four"), structuredContent: { cents: 4.5 } }, { cents: 4.5 }],
+    ["with an empty object and no text", { content: [], structuredContent: {} }, {}],
+    ["with structured content as JSON text", { structuredContent: "[4.5]" }, [4.5]],
+    ["with text that only begins like JSON", text("[4.5 cents"), "[4.5 cents"],
+    ["with JSON text", text(' {"cents":4.5}'), { cents: 4.5 }],
     ["that is text", "4.5 cents", "4.5 cents"],
   ])("%s reaches the agent as readable text", async (_, result, value) => {
     respond = ({ method }) => (method === "tools/call" ? { result } : null);
@@ -230,6 +285,12 @@ describe("the failure of an MCP tool", () => {
     const answer = await callServerTool(client, "look", {}, patient).catch((error: Error) => error.message);
     expect(JSON.stringify(answer)).toContain("no cents");
     expect(answer).not.toMatchObject({ ok: true });
+  });
+
+  it("reaches the agent without words if the server sends none", async () => {
+    respond = ({ method }) => (method === "tools/call" ? { result: { content: [], isError: true } } : null);
+    const answer = await callServerTool(await mcp.to(at(), signal), "look", {}, patient);
+    expect(answer).toEqual({ ok: false, error: "The tool failed without an error message." });
   });
 
   it.each([400, 404, 500])("reaches the agent in the server's words with status %i, after one call", async (status) => {
