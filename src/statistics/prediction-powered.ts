@@ -68,10 +68,10 @@ interface LabeledRow extends Weighted {
 function tunedBeta(rows: readonly LabeledRow[]): number {
   const averageOf = (figure: (row: LabeledRow) => number) =>
     average(rows.map((row) => ({ value: figure(row), weight: row.weight })));
-  const [meanPass, meanLabel] = [averageOf(({ pass }) => pass), averageOf(({ label }) => label)];
+  const meanPass = averageOf(({ pass }) => pass);
   const variance = averageOf(({ pass }) => (pass - meanPass) ** 2);
   if (variance === 0) return 0;
-  const covariance = averageOf(({ pass, label }) => (pass - meanPass) * (label - meanLabel));
+  const covariance = averageOf(({ pass, label }) => (pass - meanPass) * label);
   return clip(covariance / variance);
 }
 

@@ -37,6 +37,13 @@ describe("the evidence of a changed judge", () => {
     expect(judge.evidence?.p).toBeCloseTo(3 / 5, 9);
   });
 
+  it("counts anchors together that differ in one of the newest watches each", () => {
+    const rounds = [0, 1].map((anchor) => watch(same(30).map((_, i) => i === anchor)));
+    const { judge } = attributeDrift({ repeats, reference: REFERENCE }, rounds);
+    // Each is in the newest 2 of 6 rounds with a probability of 1/3. Of the newest round alone, it is 11/36.
+    expect(judge.evidence?.p).toBeCloseTo(1 / 9, 9);
+  });
+
   it("finds three of 30 anchors in the first watch, and spends less of the error in later ones", () => {
     const driftAfter = (...rounds: AnchorRound[]) =>
       attributeDrift(

@@ -140,6 +140,13 @@ describe("predictionPoweredRate", () => {
     expect(low).toBeCloseTo(0.83887, 5);
   });
 
+  it("returns a wide interval for one good and one bad label", () => {
+    const traces = [true, false].map((good) => ({ passed: true, good, cluster: String(good) }));
+    // The variance 1/4 of rare = 1 label, and that of 2 more: 1/4 / ((1/4 + 2 * 1/8) / 3) = 1.5 labels in Wilson's formula.
+    const bounds = { low: expect.closeTo(0.075978231493, 9), high: expect.closeTo(0.924021768507, 9) };
+    expect(predictionPoweredRate(traces, null)).toMatchObject({ value: 0.5, ...bounds });
+  });
+
   it("returns nothing for fewer than two labels", () =>
     expect(predictionPoweredRate([{ passed: true, good: true, cluster: "1" }], null).value).toBeNull());
 

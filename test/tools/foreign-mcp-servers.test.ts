@@ -189,6 +189,12 @@ describe("the response of an MCP server", () => {
     expect(await change(response)).toBe(response);
   });
 
+  it.each([1, 2])("keeps each message of a list of %d", async (count) => {
+    const messages = Array.from({ length: count }, () => error).join(",");
+    const repaired = await withRepairedMessages(new Response(`[${messages}]`));
+    expect(await repaired.text()).toBe(count === 1 ? messages : `[${messages}]`);
+  });
+
   it.each([
     ["a notification", withErrorIgnored, "no cents", 202],
     ["a call with its error", withErrorAsAnswer, error, 200],
@@ -250,6 +256,7 @@ describe("the result of an MCP tool", () => {
       "[resource omitted]",
     ],
     ["with a link", { content: [{ type: "resource_link", uri: "x://y", name: "y" }] }, "x://y"],
+    ["with text next to a link", { content: [{ type: "text", text: "4.5 cents", uri: "x://y" }] }, "4.5 cents"],
     ["with a part without a type", { content: [{ text: "4.5 cents" }] }, "4.5 cents"],
     ["with an object as text", { content: [{ type: "text", text: { cents: 4.5 } }] }, { cents: 4.5 }],
     ["with an object in place of a part", { content: [{ cents: 4.5, per: "mile" }] }, { cents: 4.5, per: "mile" }],

@@ -113,7 +113,7 @@ export async function withRepairedMessages(response: Response): Promise<Response
   const messages = isStream ? [] : messagesIn(text);
   if (isStream) headers.set("content-type", "text/event-stream");
   else if (messages.length > 0) headers.set("content-type", "application/json");
-  const repaired = messages.length > 1 ? JSON.stringify(messages) : JSON.stringify(messages[0]);
+  const repaired = JSON.stringify(messages.length > 1 ? messages : messages[0]);
   const content = isStream ? eventsIn(text) : (repaired ?? text);
   return new Response(content, { status, statusText, headers });
 }
