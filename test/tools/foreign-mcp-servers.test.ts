@@ -377,7 +377,9 @@ describe("a connection to an MCP server", () => {
 
   it("does not try the older HTTP+SSE transport after status 500", async () => {
     declined = 500;
-    await expect(mcp.to(at("/sse"), signal)).rejects.toThrow(/^Cannot connect to the MCP server: (?!.*HTTP\+SSE)/);
+    await expect(mcp.to(at("/sse"), signal)).rejects.toThrow(
+      /^Cannot connect to the MCP server: (?!.*(?:HTTP\+SSE|--headers))/,
+    );
     expect(older).toBeNull();
   });
 
