@@ -45,7 +45,7 @@ export interface QueueStatus {
 const PATIENCE_LOOKS = 6;
 
 export class WorkersWatch {
-  private found: ServerFault | null = null;
+  fault: ServerFault | null = null;
   private last: { readonly server: ResultMessage["server"]; readonly error: string | null } | null = null;
   private workers: readonly WorkerState[] = [];
   private active = 0;
@@ -59,10 +59,6 @@ export class WorkersWatch {
     private readonly note: (text: string) => void,
   ) {}
 
-  get fault(): ServerFault | null {
-    return this.found;
-  }
-
   /** Whether the last result came from a server that responds. */
   get isAnswering(): boolean {
     return this.last === null || this.last.server === "answering";
@@ -74,8 +70,8 @@ export class WorkersWatch {
 
   /** Ends the watch when no task is left. A server that is still unreachable is a fault of the entire run. */
   close(): void {
-    if (this.found !== null || this.last?.server !== "unreachable") return;
-    this.found = { by: "server", why: `the server does not respond: ${this.last.error ?? "unknown reason"}` };
+    if (this.fault !== null || this.last?.server !== "unreachable") return;
+    this.fault = { by: "server", why: `the server does not respond: ${this.last.error ?? "unknown reason"}` };
   }
 
   state(): WorkersState {
@@ -107,7 +103,7 @@ export class WorkersWatch {
     this.emptyLooks = atWork.length > 0 ? 0 : this.emptyLooks + 1;
     if (atWork.length > 0) return;
     const fault = this.workers.find(({ faults }) => faults[runId] !== undefined)?.faults[runId];
-    if (fault !== undefined && active === 0) this.found = fault;
+    if (fault !== undefined && active === 0) this.fault = fault;
     else if (this.emptyLooks > PATIENCE_LOOKS) this.noteOnce(noWorker());
   }
 

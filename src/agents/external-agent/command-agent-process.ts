@@ -56,7 +56,7 @@ class AgentProcess {
   private readonly decoder = new StringDecoder("utf8");
   private line = "";
   private waiting: OpenQuestion | null = null;
-  private isGone = false;
+  isGone = false;
 
   /** `onStderr` receives the program's stderr as it arrives. `secrets` are redacted from the replies. */
   constructor(
@@ -75,10 +75,6 @@ class AgentProcess {
       if ("error" in end) this.fail("not_found", `cannot start ${start.argv[0]}: ${why}`);
       else this.fail("server", `the program ended (${why}) without an answer${last === "" ? "" : `: ${last}`}`);
     });
-  }
-
-  get gone(): boolean {
-    return this.isGone;
   }
 
   /** Sends a question and returns the reply. On abort, the program and its child processes are killed. */
@@ -164,7 +160,7 @@ export class AgentProcesses {
     try {
       return await program.ask(question, signal);
     } finally {
-      if (program.gone) this.all.delete(program);
+      if (program.isGone) this.all.delete(program);
       else this.idle.push(program);
     }
   }
@@ -175,7 +171,7 @@ export class AgentProcesses {
 
   private take(): AgentProcess {
     for (let idle = this.idle.pop(); idle !== undefined; idle = this.idle.pop()) {
-      if (!idle.gone) return idle;
+      if (!idle.isGone) return idle;
       this.all.delete(idle);
     }
     const program = new AgentProcess(this.start, this.onStderr, this.secrets);

@@ -82,7 +82,8 @@ export class QueueConnection extends Redis {
   private hasConnected = false;
   private attempts = 0;
   private retryTimer: NodeJS.Timeout | undefined;
-  private abandoned = false;
+  /** Whether the connection has ended for good. */
+  isAbandoned = false;
 
   /** @param listener null if refused commands fail instead of waiting */
   constructor(
@@ -110,11 +111,6 @@ export class QueueConnection extends Redis {
     return this.status !== "ready" || this.refused.size > 0;
   }
 
-  /** Whether the connection has ended for good. */
-  get isAbandoned(): boolean {
-    return this.abandoned;
-  }
-
   /** Reason for the last failure to connect, without secrets. Empty if there was none. */
   get whyAway(): string {
     return this.lastError;
@@ -129,7 +125,7 @@ export class QueueConnection extends Redis {
   /** Ends the connection immediately, in any state, and rejects all commands without a reply. */
   abandon(): void {
     this.isPatient = false;
-    this.abandoned = true;
+    this.isAbandoned = true;
     clearTimeout(this.retryTimer);
     for (const copy of this.copies) copy.abandon();
     this.disconnect();
@@ -153,7 +149,7 @@ export class QueueConnection extends Redis {
   }
 
   override sendCommand(command: Command, stream?: Parameters<Redis["sendCommand"]>[1]): unknown {
-    if (this.abandoned) {
+    if (this.isAbandoned) {
       command.reject(new Error(CLOSED));
       return command.promise;
     }
@@ -222,7 +218,7 @@ export class QueueConnection extends Redis {
   private closed(): void {
     if (!this.hasConnected || this.status === "end") return;
     if (!this.isPatient) this.abandon();
-    if (this.trouble !== null || this.abandoned) return;
+    if (this.trouble !== null || this.isAbandoned) return;
     this.trouble = "lost";
     this.listener?.lost(this.lastError || "the connection was closed");
   }

@@ -22,23 +22,14 @@ function getter<Args>(
   return { takes, get: async (args, context) => get(takes.parse(args), context) };
 }
 
-/** Getter `rule`: the rules in the task's file. */
-const rule: Getter = {
-  takes: z.looseObject({ rules: z.unknown() }),
-  async get({ rules }) {
-    if (rules === undefined) throw new Error("the rule has no rules");
-    return rules;
+/** Getters `rule` and `list`: a value in the task's file. */
+const written = (key: string, missing: string): Getter => ({
+  takes: z.looseObject({ [key]: z.unknown() }),
+  async get({ [key]: value }) {
+    if (value === undefined) throw new Error(missing);
+    return value;
   },
-};
-
-/** Getter `list`: a list in the task's file. */
-const list: Getter = {
-  takes: z.looseObject({ list: z.unknown() }),
-  async get(args) {
-    if (args.list === undefined) throw new Error("the list is missing");
-    return args.list;
-  },
-};
+});
 
 const name = z.string().min(1);
 
@@ -183,9 +174,9 @@ async function readVariable(text: string, context: EvaluationContext): Promise<s
 
 export const GETTERS: Readonly<Record<string, Getter>> = {
   dbt_profiles: dbtProfiles,
-  list,
+  list: written("list", "the list is missing"),
   local_file: localFile,
-  rule,
+  rule: written("rules", "the rule has no rules"),
   vm_command_error: vmCommand("stderr"),
   vm_command_line: vmCommand("stdout"),
   vm_file: vmFile,
