@@ -1,5 +1,6 @@
 // The rules for open emails: which emails of a mailbox nobody has answered by a day, and which later email answers one.
 // They see one list of emails and no database.
+import { groupBy } from "../platform/group-by.js";
 import type { MadeKind } from "../tasks/selection.js";
 import { counted } from "../text/format.js";
 import { addDays } from "../text/utc-day.js";
@@ -33,7 +34,7 @@ export const SELECTION_PERIODS: Readonly<Record<MadeKind, Pick<TaskDay, "windowD
 
 /** Decides for each email of one mailbox whether it is open on a day, and what closes it. */
 export class OpenEmails {
-  private readonly threads = new Map<number, MailboxEmail[]>();
+  private readonly threads: ReadonlyMap<number, readonly MailboxEmail[]>;
   private readonly candidates = new Map<MadeKind, readonly MailboxEmail[]>();
 
   /** @param emails of the mailbox, oldest first */
@@ -41,11 +42,7 @@ export class OpenEmails {
     private readonly owner: string,
     private readonly emails: readonly MailboxEmail[],
   ) {
-    for (const email of emails) {
-      const thread = this.threads.get(email.threadId);
-      if (thread === undefined) this.threads.set(email.threadId, [email]);
-      else thread.push(email);
-    }
+    this.threads = groupBy(emails, ({ threadId }) => threadId);
   }
 
   /** Returns the emails of the window that are open at the end of the day, oldest first. */

@@ -99,13 +99,13 @@ export class DatasetReview {
       (output) => ({ flag: "FILE", path: output, kind: "questions" }) as const,
     );
     checkOutputs(outputs, [{ name: "the dataset", path }], { db: db.name, overwrite: true });
-    const isFirst = readReviews(reviewPath(path)).size === 0;
+    const isFirst = readReviews(path).size === 0;
     if (isFirst) checkOutputs(outputs.slice(1), [], { db: db.name, overwrite: false });
     return new DatasetReview(file, readProvenance(provenancePath(path)), db);
   }
 
   list(): readonly { readonly question: Question; readonly review: QuestionReview | null }[] {
-    const reviews = readReviews(reviewPath(this.path));
+    const reviews = readReviews(this.path);
     return this.file.questions.map((question) => ({ question, review: reviewOf(question, reviews) }));
   }
 
@@ -117,7 +117,7 @@ export class DatasetReview {
       provenance,
       checks: await this.checksOf(question),
       mails: evidenceOf(question, provenance, this.mails),
-      review: reviewOf(question, readReviews(reviewPath(this.path))),
+      review: reviewOf(question, readReviews(this.path)),
     };
   }
 
@@ -127,7 +127,7 @@ export class DatasetReview {
       const { question, answer } = this.require(id);
       const { decision, edited, reason, seen } = decided;
       if (!(await isUnchanged(this.file))) throw changedDataset(this.path);
-      const reviews = new Map(readReviews(reviewPath(this.path)));
+      const reviews = new Map(readReviews(this.path));
       const last = reviewOf({ question, answer, id }, reviews);
       if ((last?.decided_at ?? null) !== seen) throw decidedElsewhere(id, last);
       reviews.delete(id);
@@ -207,9 +207,9 @@ function readProvenance(path: string): ReadonlyMap<number, QuestionProvenance> {
   return new Map(readLines(path, questionProvenanceSchema).map((line) => [line.id, line]));
 }
 
-/** Returns the decisions by question id. */
-function readReviews(path: string): ReadonlyMap<number, QuestionReview> {
-  return new Map(readLines(path, questionReviewSchema).map((line) => [line.id, line]));
+/** Returns the decisions about a dataset by question id. */
+function readReviews(dataset: string): ReadonlyMap<number, QuestionReview> {
+  return new Map(readLines(reviewPath(dataset), questionReviewSchema).map((line) => [line.id, line]));
 }
 
 /** Writes the decisions first, because the reviewed dataset can be rebuilt from them. */

@@ -279,6 +279,12 @@ export function shuffled<T>(items: readonly T[], seed: number): T[] {
   return result;
 }
 
+/** Returns the first items of all lists, then the second ones, and so on. */
+export function inTurn<T>(lists: readonly (readonly T[])[]): T[] {
+  const longest = Math.max(0, ...lists.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => list.slice(i, i + 1))).flat();
+}
+
 /** The prompt variables of a mailbox task, the mail that its tools can access, and a new state for its actions. */
 export function taskMailbox(
   { inbox_address, query_date, drafts = [], goal }: Pick<Question, "inbox_address" | "query_date" | "drafts" | "goal">,

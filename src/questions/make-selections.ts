@@ -12,7 +12,7 @@ import type { SelectionTask } from "../tasks/question.js";
 import type { MadeKind } from "../tasks/selection.js";
 import { count } from "../text/format.js";
 import { addDays } from "../text/utc-day.js";
-import { shuffled } from "./dataset.js";
+import { inTurn, shuffled } from "./dataset.js";
 import { checkTaskOutput, type MakeTasksOptions, writeTasks } from "./make-questions/task-files.js";
 import { chooseInboxes } from "./make-questions/usable-mail.js";
 
@@ -192,18 +192,12 @@ function chooseTasks(
   byInbox: readonly (readonly MadeTask[])[],
   { number, seed, unanswerable }: MakeSelectionsOptions,
 ): readonly MadeTask[] {
-  const inTurn = (isEmpty: boolean) => {
-    const lists = byInbox.map((tasks, i) =>
-      shuffled(
-        tasks.filter(({ select }) => (select.emails.length === 0) === isEmpty),
-        seed + i,
-      ),
-    );
-    const longest = Math.max(0, ...lists.map(({ length }) => length));
-    return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => list[i] ?? [])).flat();
+  const tasksInTurn = (isEmpty: boolean) => {
+    const wanted = byInbox.map((tasks) => tasks.filter(({ select }) => (select.emails.length === 0) === isEmpty));
+    return inTurn(wanted.map((tasks, i) => shuffled(tasks, seed + i)));
   };
-  const decided = inTurn(false);
-  const undecided = inTurn(true);
+  const decided = tasksInTurn(false);
+  const undecided = tasksInTurn(true);
   // If the mail has too few right emails, there are fewer tasks, and not more empty ones.
   const right = decided.slice(0, number - Math.min(undecided.length, Math.round(number * unanswerable)));
   const mostEmpty = unanswerable === 1 ? number : Math.floor((right.length * unanswerable) / (1 - unanswerable));

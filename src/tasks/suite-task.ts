@@ -104,11 +104,6 @@ export interface Grade {
   readonly reason: string;
 }
 
-interface Counterpart {
-  readonly id: string;
-  readonly counterpart: string | null;
-}
-
 /** Why a task cannot run on this machine. */
 export interface Obstacle {
   readonly state: ObstacleState;
@@ -177,9 +172,9 @@ export type TaskState = (typeof TASK_STATES)[number];
  * Maps the id of each task to the id of its counterpart. It is enough that one of the two tasks names the other. One
  * real task names itself and is still paired with the task that names it.
  */
-export function pairTasks(tasks: readonly Counterpart[]): ReadonlyMap<string, string> {
+export function pairTasks(tasks: readonly Pick<SuiteTask, "id" | "counterpart">[]): ReadonlyMap<string, string> {
   const byId = new Map(tasks.map((task) => [task.id, task]));
-  const nameOf = (task: Counterpart) =>
+  const nameOf = (task: Pick<SuiteTask, "counterpart" | "id">) =>
     task.counterpart !== null && task.counterpart !== task.id && byId.has(task.counterpart) ? task.counterpart : null;
   const pairs = new Map<string, string>();
   for (const task of tasks) {

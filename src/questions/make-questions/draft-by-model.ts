@@ -5,6 +5,7 @@ import { plainSubject } from "../../mail/subject.js";
 import { argumentsOf, type ForcedReply, forcedToolCall, type ModelRequest } from "../../models/model.js";
 import { delimitUntrusted } from "../../models/untrusted-text.js";
 import { chunk } from "../../platform/batches.js";
+import { groupBy } from "../../platform/group-by.js";
 import { locatePassage } from "../../text/passages.js";
 import { addDays } from "../../text/utc-day.js";
 import { type Passage, QUESTION_KINDS, type QuestionKind } from "../provenance.js";
@@ -145,13 +146,7 @@ export const BATCH_MAILS = 20;
  * the eighths, and so on.
  */
 export function mailBatches<T extends MailHeading>(mails: readonly T[]): readonly (readonly T[])[] {
-  const threads = new Map<string, T[]>();
-  for (const mail of byDate(mails)) {
-    const key = threadOf(mail);
-    const thread = threads.get(key);
-    if (thread === undefined) threads.set(key, [mail]);
-    else thread.push(mail);
-  }
+  const threads = groupBy(byDate(mails), threadOf);
   const batches: T[][] = [];
   let batch: T[] = [];
   for (const mail of [...threads.values()].flatMap((thread) => [...chunk(thread, BATCH_MAILS)])) {

@@ -5,7 +5,7 @@ import { stopsRun } from "../../models/failure-classes.js";
 import { type Model, ModelError } from "../../models/model.js";
 import { UserError } from "../../platform/errors.js";
 import type { NamedCounts } from "../../statistics/intervals.js";
-import { shuffled } from "../dataset.js";
+import { inTurn, shuffled } from "../dataset.js";
 import type { MakeOptions } from "../question-models.js";
 import {
   draftRequest,
@@ -68,8 +68,7 @@ export function batchesInTurn(mailboxes: readonly UsableMailbox[]): readonly Add
     const first = batches.length === 0 ? 0 : i % batches.length;
     return [...batches.slice(first), ...batches.slice(0, first)];
   });
-  const longest = Math.max(0, ...lists.map((list) => list.length));
-  return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => list[i] ?? [])).flat();
+  return inTurn(lists);
 }
 
 /** Assumed fraction of drafts that pass the checks. This is a guess. */
