@@ -5,7 +5,7 @@ import type { AppContext } from "../platform/app-context.js";
 import { sha256OfFile } from "../platform/download.js";
 import { isScorerName, SCORERS } from "../scoring/scorers.js";
 import { type Db, openStore } from "../store/open-store.js";
-import { withImportTransaction } from "../store/write-transaction.js";
+import { waitForWriter, withImportTransaction } from "../store/write-transaction.js";
 import { canBeRetried } from "../tasks/ending.js";
 import type { TaskSet } from "../tasks/question.js";
 import { notUsable, type RunFacts } from "../trace-formats/imported-trace.js";
@@ -37,17 +37,14 @@ interface ImportedFile {
 }
 
 /** Reads the traces in a file into the database: all of them, or none if one is unusable. */
-export async function importTraces(path: string, { settings, note, signal }: AppContext): Promise<ImportedTraces> {
+export async function importTraces(path: string, context: AppContext): Promise<ImportedTraces> {
+  const { settings, signal } = context;
   const source = await openImport(path);
   const sha256 = await sha256OfFile(path, signal);
   const file: ImportedFile = { format: source.format, name: basename(path), sha256 };
   const db = openStore(settings.db, { mustExist: false });
-  const waiting = {
-    signal,
-    onWait: () => note(`art-e: waiting for another program that is writing to ${settings.db}.`),
-  };
   try {
-    const imported = await withImportTransaction(db, waiting, async () => {
+    const imported = await withImportTransaction(db, waitForWriter(context, signal), async () => {
       const runs = new Map<string, ImportedRunWriter>();
       let traces = 0;
       let chats = 0;
