@@ -28,17 +28,12 @@ interface TaskPair {
   readonly verbose: GuidedTask;
 }
 
-export interface AnalysedTask {
+type SuiteFacts = NonNullable<TaskResult["suite"]>;
+
+export interface AnalysedTask
+  extends Pick<SuiteFacts, "tool" | "tags" | "counterpart" | "actionNumber" | "state" | "score">,
+    Pick<TaskResult, "turns"> {
   readonly taskId: string;
-  readonly tool: string;
-  readonly tags: readonly string[];
-  readonly counterpart: string | null;
-  readonly actionNumber: number | null;
-  readonly state: TaskState;
-  /** 0 to 1, or null if not graded. */
-  readonly score: number | null;
-  /** Null if unknown, as for most external agents. */
-  readonly turns: number | null;
   /** Null if unknown, and for runs from results files, which do not contain tool calls. */
   readonly toolCalls: number | null;
   /** Model and tool time in milliseconds. */

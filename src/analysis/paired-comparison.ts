@@ -12,7 +12,8 @@ import { computePower } from "../statistics/power.js";
 import { mcnemar, pairedDifference, signFlipTest } from "../statistics/significance.js";
 import { canBeRetried, type FailedTasks } from "../tasks/ending.js";
 import { compareTaskIds, type TaskId } from "../tasks/question.js";
-import { headlineFirst, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/headline-score.js";
+import { taskKindOf } from "../tasks/task-kind.js";
+import { METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/headline-score.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.js";
 import { scaleOf } from "../traces/score.js";
 import { modelAndToolTimeOf, scorableOf, type TaskResult, taskResultSchema } from "../traces/task-result.js";
@@ -51,7 +52,7 @@ interface ValuePair {
 export type MetricDescription = Pick<MetricComparison, "metric" | "label" | "kind" | "better">;
 
 /** The run properties that determine its questions and mail. */
-type RunIdentity = Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">;
+export type RunIdentity = Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">;
 
 interface ComparedQuestion extends ClusteredQuestion {
   readonly question: string;
@@ -163,11 +164,14 @@ export function scorersAmong(names: readonly string[], scores: ScoredTasks): str
   const scorers = names.map((metric) => scorerOfMetric(metric, scores));
   const unknown = names.find((_, i) => scores[scorers[i] ?? ""] === undefined);
   if (unknown === undefined) return [...new Set(scorers)];
-  const known = [...Object.keys(METRIC_ALIASES), ...Object.keys(scores)];
-  throw new UserError(
+  throw unknownMetric(unknown, [...Object.keys(METRIC_ALIASES), ...Object.keys(scores)]);
+}
+
+export function unknownMetric(name: string, known: readonly string[]): UserError {
+  return new UserError(
     "metric_unknown",
-    `Unknown metric "${unknown}".`,
-    `${didYouMean(unknown, known)}Available: ${known.join(", ")}.`,
+    `Unknown metric "${name}".`,
+    `${didYouMean(name, known)}Available: ${known.join(", ")}.`,
   );
 }
 
@@ -184,11 +188,6 @@ export function sharedScores(a: RunHead, b: RunHead, failed: FailedTasks = "wron
 function tasksWith(score: string, { scores, completedTasks }: RunHead, failed: FailedTasks): number {
   const { n = 0, overAll = { n: 0 } } = scores[score] ?? {};
   return failed === "wrong" && completedTasks === 0 ? Math.max(n, overAll.n) : n;
-}
-
-/** Returns all metrics for the shared scores, headline score first. */
-export function sharedMetrics(shared: ScoredTasks): string[] {
-  return headlineFirst(shared);
 }
 
 /** Tolerance for rounding: sums of the same numbers in a different order differ in their last digits, even from 0. */
@@ -386,9 +385,6 @@ function outcomeText({ suite, agentAnswer }: TaskResult, failed: boolean): strin
   return failed ? "" : agentAnswer;
 }
 
-/** The split of suite runs. They do not depend on the mail in the database. */
-const SUITE_SPLIT = "suite";
-
 /**
  * Compares two runs on the questions with values in both.
  * @param scorers metrics to compare, followed by cost, time and turns. The first one determines the flips.
@@ -477,7 +473,8 @@ export function incomparable(a: RunIdentity, b: RunIdentity): string[] {
     !sameDataset && `the dataset: ${describeDataset(a.dataset)} and ${describeDataset(b.dataset)}`,
     a.split !== b.split && `the split: ${a.split} and ${b.split}`,
     a.corpusFingerprint !== b.corpusFingerprint &&
-      (a.split !== SUITE_SPLIT || b.split !== SUITE_SPLIT) &&
+      // Suite tasks do not depend on the mail in the database.
+      [a, b].some((run) => taskKindOf(run) !== "suite") &&
       `the mail: fingerprint ${a.corpusFingerprint.slice(0, 12)} and ${b.corpusFingerprint.slice(0, 12)}`,
     ...cutoffDifference(a.settings.cutoff, b.settings.cutoff),
   ]);

@@ -93,14 +93,11 @@ export class AllScores {
     const failed = this.question.filter((result) => !isGraded(result)).length;
     if (failed < this.question.length) this.hasGraded = true;
     this.maxEpochs = Math.max(this.maxEpochs, this.question.length);
-    const scored = scoresOf(this.question, countsInScore);
+    const scored = scoresOf(this.question);
     if (failed > 0) this.addFailed(first, failed, scored);
     for (const [name, values] of scored) {
-      let sums = this.byScorer.get(name);
-      if (sums === undefined) {
-        sums = new ScoreAggregate();
-        this.byScorer.set(name, sums);
-      }
+      const sums = this.byScorer.get(name) ?? new ScoreAggregate();
+      this.byScorer.set(name, sums);
       if (isEvalScore(name)) sums.add(values, countUnjudged(name, this.question), first.inbox);
       else if (values.length > 0) sums.add(values, failed, first.inbox);
     }
@@ -161,11 +158,11 @@ function countUnjudged(name: string, question: readonly TaskResult[]): number {
 }
 
 /** Returns the values that count, per scorer, for the tasks of one question. */
-function scoresOf(question: readonly TaskResult[], counts: typeof countsInScore): Map<string, number[]> {
+function scoresOf(question: readonly TaskResult[]): Map<string, number[]> {
   const scored = new Map<string, number[]>();
   for (const result of question) {
     for (const [name, value] of Object.entries(result.scores)) {
-      if (!counts(name, result)) continue;
+      if (!countsInScore(name, result)) continue;
       const values = scored.get(name) ?? [];
       if (value !== null) values.push(value);
       scored.set(name, values);
@@ -268,17 +265,11 @@ const REPORTED_K = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 64, 128, 256, 512, 1_
 
 const SHARE: Scale = { min: 0, max: 1 };
 
-/** A cluster as `ClusteredMean` needs it. */
-interface ClusterSums {
-  readonly n: number;
-  readonly sum: number;
-}
-
 class ScoreAggregate {
   private readonly completed = new ClusteredMean();
   private readonly withFailed = new ClusteredMean();
   /** Sums per inbox. Empty for suite tasks, which are not about an inbox. */
-  private readonly inboxes = new Map<string, ClusterSums>();
+  private readonly inboxes = new Map<string, { readonly n: number; readonly sum: number }>();
   private readonly tries = new RepeatedTries();
   private binary = true;
   private lowest = 0;
@@ -289,8 +280,8 @@ class ScoreAggregate {
 
   /** Adds a question's values and its number of failed tasks without a value. */
   add(values: readonly number[], failed: number, inbox: string): void {
-    const { n, sum } = sumsOf(values);
-    if (n + failed > 0) this.withFailed.add(n + failed, sum);
+    const [n, sum] = [values.length, sumOf(values)];
+    this.withFailed.add(n + failed, sum);
     if (n === 0) return;
     this.hasValues = true;
     this.completed.add(n, sum);
@@ -356,10 +347,6 @@ export class RepeatedTries {
 /** Returns the estimate with the interval for a rate or for a mean. */
 export function estimateOf({ kind, scale }: Pick<ScoreDescription, "kind" | "scale">, sums: ClusteredMean): Estimate {
   return kind === "rate" ? sums.rate() : sums.mean(scale);
-}
-
-function sumsOf(values: readonly number[]): ClusterSums {
-  return { n: values.length, sum: sumOf(values) };
 }
 
 function sumOf(values: readonly number[]): number {

@@ -6,7 +6,7 @@ import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
 import { count, counted, table } from "../text/format.js";
 import { evalLabel } from "./eval-text.js";
-import { oneLine } from "./figure-text.js";
+import { listed, oneLine } from "./figure-text.js";
 
 /** Maximum number of listed traces and cases per section. --json lists all. */
 const LISTED = 5;
@@ -22,7 +22,7 @@ export function bandText(artifacts: BandArtifacts, criterion: string): string {
     ...section("Medium: partial successes", ruleRows(medium.partialSuccesses, "met in")),
     ...section(
       "Improvement opportunities",
-      listed(medium.opportunities, ({ task, basis, missing }) => [
+      listed(medium.opportunities, LISTED, ({ task, basis, missing }) => [
         `  task ${task} (${basis})`,
         ...missing.map((one) => `    ${oneLine(one, 140)}`),
       ]),
@@ -72,7 +72,7 @@ function ruleRows(rules: readonly RuleCount[], heading: string): string[] {
 }
 
 function caseLines(title: string, cases: readonly RegressionCase[]): string[] {
-  const lines = listed(cases, ({ task, must_contain: terms, from }) => {
+  const lines = listed(cases, LISTED, ({ task, must_contain: terms, from }) => {
     if (from === undefined) return [];
     const matches = terms.length - from.missing.length;
     return [
@@ -85,12 +85,4 @@ function caseLines(title: string, cases: readonly RegressionCase[]): string[] {
     ];
   });
   return section(title, lines);
-}
-
-function listed<T>(items: readonly T[], linesOf: (item: T) => string[]): string[] {
-  const hidden = items.length - LISTED;
-  return compact([
-    ...items.slice(0, LISTED).flatMap(linesOf),
-    hidden > 0 && `  ... and ${hidden} more; --json lists all`,
-  ]);
 }

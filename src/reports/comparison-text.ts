@@ -54,13 +54,14 @@ function pairText(comparison: RunComparison, runs: readonly RunHead[], compariso
   const { questions, ungraded, incomparable, settings, metrics, flips } = comparison;
   const noun = ungraded === null ? "question" : "task";
   const { common, onlyBaseline, onlyCandidate } = questions;
-  const onlyInOne = [
+  const numbers = compact([
+    `${counted(common, noun)} in both`,
     onlyBaseline > 0 && `${count(onlyBaseline)} only in the first`,
     onlyCandidate > 0 && `${count(onlyCandidate)} only in the second`,
-  ].filter((part) => part !== false);
+  ]);
   const flipCount = flips.lost.length + flips.won.length;
   return compact([
-    `${candidate} against ${baseline}: ${[`${counted(common, noun)} in both`, ...onlyInOne].join(", ")}`,
+    `${candidate} against ${baseline}: ${numbers.join(", ")}`,
     ungraded !== null &&
       ungraded.baseline + ungraded.candidate > 0 &&
       `Not graded and not in any score: ${count(ungraded.baseline)} in the first, ${count(ungraded.candidate)} in the second`,

@@ -20,7 +20,7 @@ import { compact } from "../platform/optional-values.js";
 import { promptHash } from "../scoring/judge.js";
 import { counted, duration, share, table, usd } from "../text/format.js";
 import type { JudgeSettings } from "../traces/judgment.js";
-import { estimateText, oneLine } from "./figure-text.js";
+import { estimateText, listed, oneLine } from "./figure-text.js";
 
 /** Formats an eval's version the way commands accept it, such as `wrong-year@2`. */
 export function evalLabel({ name, version }: Pick<StoredEval["definition"], "name" | "version">): string {
@@ -267,14 +267,7 @@ export function contradictionLines(contradictions: readonly Contradiction[]): st
     ["Good but failed", contradictions.filter(({ label }) => label === "good")],
   ] as const;
   return groups.flatMap(([title, some]) =>
-    some.length === 0
-      ? []
-      : compact([
-          "",
-          `${title}: ${some.length}`,
-          ...some.slice(0, LISTED).map(lineOf),
-          some.length > LISTED && `  ... and ${some.length - LISTED} more; --json lists all`,
-        ]),
+    some.length === 0 ? [] : ["", `${title}: ${some.length}`, ...listed(some, LISTED, lineOf)],
   );
 }
 

@@ -5,7 +5,7 @@ import type { JsonValue } from "../platform/json.js";
 import { compact } from "../platform/optional-values.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { taskKindOf } from "../tasks/task-kind.js";
-import { count, counted, duration, estimate, share, table, usd } from "../text/format.js";
+import { count, counted, duration, estimate, share, table, truncated, usd } from "../text/format.js";
 import type { Headline } from "../traces/headline-score.js";
 import type { RunTotals } from "../traces/run-totals.js";
 import type { SliceName } from "../traces/task-slices.js";
@@ -251,15 +251,38 @@ export function stateName(state: string): string {
 }
 
 export function oneLine(text: string, limit: number): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length <= limit ? line : `${line.slice(0, limit - 1)}…`;
+  return truncated(text.replace(/\s+/g, " ").trim(), limit);
 }
 
 /** Returns the first line of a text, truncated to the limit. */
 export function firstLine(text: string, limit: number): string {
-  const [line = ""] = text.trim().split("\n");
-  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
+  return truncated(text.trim().split("\n", 1)[0] ?? "", limit);
 }
+
+export function indented(text: string): string[] {
+  return text.split("\n").map((line) => `  ${line}`);
+}
+
+/** Returns the lines of the first items, and the number of the others. */
+export function listed<T>(items: readonly T[], limit: number, linesOf: (item: T) => string | string[]): string[] {
+  const hidden = items.length - limit;
+  return compact([
+    ...items.slice(0, limit).flatMap(linesOf),
+    hidden > 0 && `  ... and ${hidden} more; --json lists all`,
+  ]);
+}
+
+export const SLICE_TITLES: Readonly<Record<SliceName, string>> = {
+  inbox: "Mailbox",
+  realism: "Realism",
+  sources: "Gold emails",
+  year: "Year",
+  tool: "Tool",
+  difficulty: "Human actions",
+  guidance: "Instruction",
+  app: "Application",
+  tag: "Tag",
+};
 
 /** Formats the claim that could stop a run, with its effect on the run's intervals. */
 export function untilText(claim: string): string {

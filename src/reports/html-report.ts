@@ -3,13 +3,7 @@ import { createHash } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
 import { compact } from "../platform/optional-values.js";
 import { readBuiltFile } from "../platform/program-files.js";
-import type { ReportHead, ReportTasks, TraceView } from "./report-data.js";
-
-/** The data of a page without conversations. */
-export interface Report {
-  readonly head: ReportHead;
-  readonly tasks: ReportTasks;
-}
+import type { Report, ReportHead, TraceView } from "./report-data.js";
 
 /** Conversations embedded in the page, as key and packed text. */
 type PackedTraces = Iterable<readonly [key: string, packed: string]>;

@@ -2,6 +2,7 @@
 import type { Gate } from "../analysis/gate.js";
 import type { RunHead } from "../analysis/paired-comparison.js";
 import { stripControls } from "../platform/control-characters.js";
+import { truncated } from "../text/format.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { runTitle } from "./figure-text.js";
 import { gateText } from "./run-text.js";
@@ -64,8 +65,7 @@ function gateCase(gate: Gate): string {
 function testCase(task: TaskResult, scorer: string, outcome: TaskOutcome, isStrict: boolean): string {
   const { taskId, epoch, question } = task;
   const id = epoch === 1 ? `${taskId}` : `${taskId}/${epoch}`;
-  const short = question.length <= MAX_NAME_CHARS ? question : `${question.slice(0, MAX_NAME_CHARS - 1)}…`;
-  const head = `    <testcase classname="${escapeAttribute(groupOf(task))}" name="${escapeAttribute(`${id} ${short}`)}" time="${seconds(task.executionTimeMs)}"`;
+  const head = `    <testcase classname="${escapeAttribute(groupOf(task))}" name="${escapeAttribute(`${id} ${truncated(question, MAX_NAME_CHARS)}`)}" time="${seconds(task.executionTimeMs)}"`;
   if (outcome === "right") return `${head}/>\n`;
   return `${head}>\n      ${outcomeElement(task, scorer, outcome, isStrict)}\n    </testcase>\n`;
 }

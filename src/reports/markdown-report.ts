@@ -14,9 +14,11 @@ import {
   failedAsWrong,
   failedAsWrongText,
   metricCells,
+  oneLine,
   onlyInLines,
   runCostText,
   runTitle,
+  SLICE_TITLES,
   significanceText,
   stateName,
   type TaskNoun,
@@ -102,9 +104,8 @@ function wrongTasks(score: OutcomeScore, results: Iterable<TaskResult>): string[
 
 /** Makes untrusted text safe in Markdown tables and HTML: on one line, with punctuation as entities. */
 function escapeSummary(value: string): string {
-  const line = stripControls(value.toWellFormed()).replace(/\s+/g, " ").trim();
-  const short = line.length <= SHOWN_TEXT ? line : `${line.slice(0, SHOWN_TEXT - 1).toWellFormed()}…`;
-  return short.replace(/[!-+./:-@[-`{-~]/g, (mark) => `&#${mark.charCodeAt(0)};`);
+  const line = oneLine(stripControls(value.toWellFormed()), SHOWN_TEXT);
+  return line.replace(/[!-+./:-@[-`{-~]/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }
 
 /** Returns the figures of a report as JSON, without the data that only its page reads. */
@@ -120,18 +121,6 @@ function otherAgentsParts({ name, otherAgents }: EvalFigures): string[] {
 
 /** Maximum mailboxes, starting with those with the most tasks, because a pull request comment should be short. */
 const MAX_INBOXES = 12;
-
-const SLICE_TITLES: Readonly<Record<SliceName, string>> = {
-  inbox: "Mailbox",
-  realism: "Realism",
-  sources: "Gold emails",
-  year: "Year",
-  tool: "Tool",
-  difficulty: "Human actions",
-  guidance: "Instruction",
-  app: "Application",
-  tag: "Tag",
-};
 
 /** The rates of a judge or an eval without its measured errors, if a test measured them. */
 function correctedRows(score: string, label: string, runs: number, evals: ReportHead["evals"]): string[][] {

@@ -9,7 +9,7 @@ import { compact } from "../platform/optional-values.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { counted, share, table } from "../text/format.js";
 import { evalLabel, otherSourcesText } from "./eval-text.js";
-import { estimateText, oneLine } from "./figure-text.js";
+import { estimateText, indented, oneLine } from "./figure-text.js";
 
 /** Maximum number of listed notes. --json lists all. */
 const LISTED = 20;
@@ -200,10 +200,6 @@ function rejectedLines(templates: readonly TriedTemplate[]): string[] {
     const names = templates.filter(({ rejection }) => rejection === reason).map(({ name }) => name);
     return `    ${reason}: ${names.join(", ")}`;
   });
-}
-
-function indented(text: string): string[] {
-  return text.split("\n").map((line) => `  ${line}`);
 }
 
 /** Said about a template that fails few traces, nearly all of them bad. */

@@ -1,30 +1,30 @@
 // The data embedded in a report's page. `src/reports/html-report.ts` writes it and the page reads it.
 import type { SuiteAnalysis } from "../analysis/analyse-suite.js";
-import type { MetricComparison, RunComparison } from "../analysis/paired-comparison.js";
-import type { Clustering } from "../analysis/question-clusters.js";
+import type { RunComparison } from "../analysis/paired-comparison.js";
 import type { ReliabilityOfRun } from "../analysis/reliability.js";
 import type { AttackReport } from "../attacks/obedience.js";
 import type { MatchedChange } from "../scoring/goal-match.js";
+import type { Estimate } from "../statistics/estimate.js";
+import type { TaskId } from "../tasks/question.js";
 import type { MatchedEmail } from "../tasks/selection.js";
+import type { SuiteTotals } from "../traces/run-totals.js";
+import type { ScoreDescription } from "../traces/score.js";
 import type { SliceName } from "../traces/task-slices.js";
 import type { TimelineSegment } from "../traces/timeline.js";
 
+/** The data of a page without conversations. */
+export interface Report {
+  readonly head: ReportHead;
+  readonly tasks: ReportTasks;
+}
+
 /** A score and its description for the reader. */
-export interface ScoreMeaning {
+export interface ScoreMeaning extends Pick<ScoreDescription, "label" | "kind" | "better" | "meaning"> {
   readonly name: string;
-  readonly label: string;
-  readonly kind: "rate" | "mean";
-  readonly better: "higher" | "lower";
-  readonly meaning: string;
 }
 
 /** A rate or mean over `n` tasks with its 95% interval. All values are null if `n` is 0. */
-export interface Figure {
-  readonly value: number | null;
-  readonly n: number;
-  readonly low: number | null;
-  readonly high: number | null;
-}
+export type Figure = Omit<Estimate, "method">;
 
 type Figures = Readonly<Record<string, Figure>>;
 
@@ -170,11 +170,8 @@ export interface ReportHead {
   readonly traces: { readonly kind: "embed" | "none" } | { readonly kind: "folder"; readonly folder: string };
 }
 
-/** Number or string, as in the results. */
-export type TaskKey = number | string;
-
 /** taskId, question, gold answer, inbox, date, realism and number of gold emails, then the facts about a suite task. */
-export type QuestionRow = readonly [TaskKey, string, string, string, string, number, number, SuiteTaskRow | null];
+export type QuestionRow = readonly [TaskId, string, string, string, string, number, number, SuiteTaskRow | null];
 
 /**
  * Index of the question, epoch, answer, ending, turns, milliseconds, US dollars, stage, scores in the head's order and
@@ -253,7 +250,6 @@ export interface TraceView {
   readonly traceId: string;
   /** How its time was spent, in order. */
   readonly timeline: readonly TimelineSegment[];
-  readonly maxTurns: number;
   readonly steps: readonly StepView[];
   readonly sources: readonly string[];
   /** Changes in the mailbox, compared with the goal of the task. */
@@ -276,12 +272,7 @@ export interface TraceView {
 }
 
 /** The totals of a run over a suite, and their analysis. */
-export interface SuiteFigures extends SuiteAnalysis {
-  readonly name: string;
-  /** Number of tasks with a score. */
-  readonly graded: number;
-  readonly states: Readonly<Record<string, { readonly tasks: number; readonly graded: number }>>;
-}
+export type SuiteFigures = SuiteTotals & SuiteAnalysis;
 
 /** Tool, snapshot, tags, applications, number of human actions, counterpart. */
 export type SuiteTaskRow = readonly [
@@ -307,27 +298,15 @@ export interface PictureView {
   readonly data: string;
 }
 
-/** The comparison of a run with the first run of the report. */
-export interface ReportComparison {
+/** The comparison of a run with the first run of the report. Without metrics if the runs are incomparable. */
+export interface ReportComparison
+  extends Pick<RunComparison, "questions" | "clusters" | "ungraded" | "incomparable" | "metrics" | "onlyIn"> {
   /** Index of the run in the report. */
   readonly candidate: number;
-  readonly questions: { readonly common: number; readonly onlyBaseline: number; readonly onlyCandidate: number };
-  /** The clusters that intervals and tests are computed with. */
-  readonly clusters: Clustering;
-  /**
-   * For runs over suites, the number of ungraded tasks, which are excluded from comparisons of scores. Null for
-   * questions.
-   */
-  readonly ungraded: { readonly baseline: number; readonly candidate: number } | null;
-  /** Reasons why the runs are incomparable. Empty if they are comparable. */
-  readonly incomparable: readonly string[];
   /** Settings that differ between the runs. */
   readonly settings: readonly DifferingSetting[];
   /** The score of the verdict, or null if the runs do not share a score. */
   readonly headline: string | null;
-  /** Scores, then cost, time and turns. Empty if the runs are incomparable. */
-  readonly metrics: readonly MetricComparison[];
-  readonly onlyIn: RunComparison["onlyIn"];
   /**
    * A letter per task of the first run, per score, in the order in which the tasks appear: w (won), l (lost), t (tied)
    * or `-` if one of the two runs does not have a value.
@@ -346,12 +325,10 @@ interface DifferingSetting {
  * Returns the key of a task's conversation in the page, which is also its file name in the folder next to the page.
  * Suite task ids can contain any characters, so everything except letters, digits and dashes is replaced with its code.
  */
-export function traceKey(run: number, taskId: TaskKey, epoch: number): string {
+export function traceKey(run: number, taskId: TaskId, epoch: number): string {
   const safe = String(taskId).replace(/[^A-Za-z0-9-]/g, (character) => `_${character.charCodeAt(0).toString(16)}_`);
   return `${run}-${safe}-${epoch}`;
 }
-
-/** Data about runs over task suites in a report's page. */
 
 /** Location of a report's conversations: in the page, in a folder next to it, or left out. */
 export const TRACE_PLACEMENTS = ["auto", "embed", "folder", "none"] as const;

@@ -11,7 +11,6 @@ import {
   type ProfileCell,
   type QuestionRow,
   type ReportTasks,
-  type RunFigures,
   type ScoreMeaning,
   STAGES,
   type Stage,
@@ -19,21 +18,6 @@ import {
   type TaskRow,
   type ToolUse,
 } from "./report-data.js";
-
-type TalliedFigures = Pick<
-  RunFigures,
-  | "tasks"
-  | "completed"
-  | "failed"
-  | "latency"
-  | "endings"
-  | "profile"
-  | "errors"
-  | "refusals"
-  | "distribution"
-  | "turns"
-  | "tools"
->;
 
 /** The tasks of a report as table rows. A question that several runs answered is stored once. */
 export class TaskRows {
@@ -167,7 +151,7 @@ export class RunTally {
     this.completed++;
   }
 
-  figures(): TalliedFigures {
+  figures() {
     return {
       tasks: this.completed + this.failed + this.notRunnable,
       completed: this.completed,

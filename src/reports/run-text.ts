@@ -24,8 +24,8 @@ import {
 } from "../text/format.js";
 import { type Headline, headlineFirst, isUnjudged } from "../traces/headline-score.js";
 import type { RunCost } from "../traces/run-figures.js";
+import type { ListedRun } from "../traces/run-list.js";
 import { mostTries, type Repeats, type RunTotals } from "../traces/run-totals.js";
-import type { RunStatus } from "../traces/task-result.js";
 import { otherAgentsText } from "./eval-text.js";
 import {
   agentText,
@@ -47,21 +47,7 @@ import {
 import { statesText } from "./suite-text.js";
 
 /** A run as lists show it. */
-interface RunLine {
-  readonly id: string;
-  readonly name: string | null;
-  readonly tags: readonly string[];
-  readonly agentId: string;
-  readonly model: string;
-  readonly dataset: string;
-  readonly split: string;
-  readonly perturbation: string | null;
-  readonly status: RunStatus;
-  readonly startedAt: string;
-  readonly tasks: number;
-  readonly failedTasks: number;
-  readonly totalTasks: number;
-}
+type RunLine = Omit<ListedRun, "note" | "completedTasks">;
 
 interface TaskLine extends TaskEpoch {
   readonly ending: string;

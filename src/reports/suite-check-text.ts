@@ -1,24 +1,23 @@
 // The findings in a task suite, and the results of its gold solutions, as terminal text.
 import { commandLine } from "../platform/command-line.js";
-import { compact } from "../platform/optional-values.js";
+import { groupBy } from "../platform/group-by.js";
 import type { SuiteCheck } from "../suites/check-suite.js";
 import { isEqual, isSkipped, type OracleReport } from "../suites/grade-oracle.js";
-import type { SuiteFinding } from "../suites/suite-folder.js";
 import { counted, table } from "../text/format.js";
+import { listed } from "./figure-text.js";
 
 /** Maximum number of listed findings per code. --json lists all. */
 const LISTED = 10;
 
 /** Formats the findings in a suite by code, errors first. */
 export function checkText({ suite, tasks, errors, warnings, notReady }: SuiteCheck): string {
-  const groups = [...byCode(errors), ...byCode(warnings)].map(([code, findings]) => {
-    const more = findings.length - LISTED;
-    return compact([
-      `${findings[0]?.level} ${code}: ${findings.length}`,
-      ...findings.slice(0, LISTED).map(({ file, field, message }) => `  ${file}: ${field}${field && ": "}${message}`),
-      more > 0 && `  ... and ${more} more; --json lists all`,
-    ]).join("\n");
-  });
+  const groups = [...groupBy([...errors, ...warnings], ({ level, code }) => `${level} ${code}`)];
+  const findings = groups.map(([title, some]) =>
+    [
+      `${title}: ${some.length}`,
+      ...listed(some, LISTED, ({ file, field, message }) => `  ${file}: ${field}${field && ": "}${message}`),
+    ].join("\n"),
+  );
   const summary = `${suite}: ${counted(tasks, "task")} read, ${counted(errors.length, "error")}, ${counted(warnings.length, "warning")}`;
   const lines = notReady.map(
     ({ snapshot, tasks: count, why }) => `  ${snapshot}, of ${counted(count, "task")}: ${why}`,
@@ -27,13 +26,7 @@ export function checkText({ suite, tasks, errors, warnings, notReady }: SuiteChe
     lines.length === 0
       ? []
       : [[`Snapshots that are unsupported on this machine (see ${commandLine`art-e doctor`}):`, ...lines].join("\n")];
-  return [...groups, ...missing, summary].join("\n\n");
-}
-
-function byCode(findings: readonly SuiteFinding[]): Map<string, SuiteFinding[]> {
-  const groups = new Map<string, SuiteFinding[]>();
-  for (const finding of findings) groups.set(finding.code, [...(groups.get(finding.code) ?? []), finding]);
-  return groups;
+  return [...findings, ...missing, summary].join("\n\n");
 }
 
 /** Formats the lines that differ or could not be graded, and the counts. */

@@ -14,7 +14,7 @@ import { turnsText } from "../traces/observed-work.js";
 import { timesOf } from "../traces/task-result.js";
 import { sumByKind, type TimelineKind, type TimelineSegment, timelineOf } from "../traces/timeline.js";
 import type { ChatTrace, Trace } from "../traces/trace.js";
-import { callLines } from "./figure-text.js";
+import { callLines, indented } from "./figure-text.js";
 import { type MachineResultView, readMachineResult, readToolResult } from "./trace-view.js";
 
 /** Maximum characters per message. The exported trace contains the complete message. */
@@ -50,7 +50,7 @@ export function traceText(trace: Trace | ChatTrace): string {
     trace.error !== null && `Error:    ${trace.error}`,
     ...answeredBy(trace),
     `Answer:   ${trace.answer ?? "-"}`,
-    !isOfSuite(trace) && `Sources:  ${trace.sources.join(", ") || "-"}`,
+    trace.kind !== "suite" && `Sources:  ${trace.sources.join(", ") || "-"}`,
     ...changeLines(trace),
     ...(isChat
       ? scores.length === 0
@@ -80,10 +80,6 @@ function suiteLines({ kind, task }: TaskFacts): string[] {
     `${[...new Set([...tags, ...relatedApps])].join(", ")}  ${actionNumber ?? "unknown"} human actions`,
     counterpart !== null && `counterpart ${counterpart}`,
   ]);
-}
-
-function isOfSuite(trace: Trace | ChatTrace): boolean {
-  return trace.kind === "suite";
 }
 
 /** The gold answer of a question or the grade of a suite task. */
@@ -151,9 +147,9 @@ function judgeText({ verdict, reason, cast, agreement, promptHash, ...judge }: J
 }
 
 function messageLines(message: Message): string[] {
-  const content = message.content === "" ? [] : indent(shorten(message.content));
+  const content = message.content === "" ? [] : indented(shorten(message.content));
   if (message.role === "tool") {
-    const result = message.isError ? content : indent(resultText(message.content));
+    const result = message.isError ? content : indented(resultText(message.content));
     return ["", `[${message.name}${message.isError ? ", error" : ""}]`, ...result];
   }
   const calls =
@@ -167,7 +163,7 @@ function messageLines(message: Message): string[] {
 
 function reasoningLines(message: Message): string[] {
   const reasoning = reasoningText(message);
-  return reasoning === "" ? [] : indent(["Reasoning:", ...indent(shorten(reasoning))].join("\n"));
+  return reasoning === "" ? [] : indented(["Reasoning:", ...indented(shorten(reasoning))].join("\n"));
 }
 
 /** Formats a tool result: search results as a list, an email with its headers, and anything else unchanged. */
@@ -205,10 +201,6 @@ function resultText(content: string): string {
     ].join("\n");
   }
   return shorten(content);
-}
-
-function indent(text: string): string[] {
-  return text.split("\n").map((line) => `  ${line}`);
 }
 
 function shorten(text: string): string {

@@ -1,6 +1,7 @@
 // Converts a trace into what the page shows: steps with their tool results in a known shape.
 import { attackReport } from "../attacks/obedience.js";
 import type { Message, ToolMessage } from "../models/model.js";
+import { groupBy } from "../platform/group-by.js";
 import { compact } from "../platform/optional-values.js";
 import { changesOf } from "../scoring/goal-match.js";
 import type { SameMail } from "../scoring/scorer-entry.js";
@@ -90,7 +91,6 @@ export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): Trace
   return {
     traceId: trace.traceId,
     timeline: timelineOf(trace).map(roundOff),
-    maxTurns: trace.maxTurns,
     steps: stepsOf(trace),
     sources: trace.sources,
     changes: changesOf(trace),
@@ -139,33 +139,22 @@ export function stepsOf(trace: Trace | ChatTrace): StepView[] {
   // The replies of earlier chats have no turns in this trace.
   const firstOwn = isChat ? 1 + trace.historyLength : 0;
   // Some servers restart call ids in every turn, so an id can occur again.
-  const records = new Queues([...(isChat ? earlierCalls(trace) : []), ...toolCalls], ({ id }) => id);
-  const answers = new Queues(messages.filter(isToolMessage), ({ toolCallId }) => toolCallId);
+  const calls: readonly RecordedCall[] = [...(isChat ? earlierCalls(trace) : []), ...toolCalls];
+  const records = groupBy(calls, ({ id }) => id);
+  const answers = groupBy(messages.filter(isToolMessage), ({ toolCallId }) => toolCallId);
   const calledIds = new Set(messages.flatMap((message) => callsOf(message).map(({ id }) => id)));
   const steps: StepView[] = [];
   let turn = 0;
   for (const [i, message] of messages.entries()) {
     if (message.role === "tool" && calledIds.has(message.toolCallId)) continue;
-    const calls = callsOf(message).map(({ id, name, invalid, arguments: callArguments }): CallView => {
-      return { name, arguments: invalid ?? callArguments, ...answerTo(records.next(id), answers.next(id)) };
+    const views = callsOf(message).map(({ id, name, invalid, arguments: callArguments }): CallView => {
+      const answer = answerTo(records.get(id)?.shift(), answers.get(id)?.shift());
+      return { name, arguments: invalid ?? callArguments, ...answer };
     });
     const model = message.role === "assistant" && i >= firstOwn ? toTurn(turns[turn++]) : null;
-    steps.push({ role: message.role, text: message.content, calls, turn: model });
+    steps.push({ role: message.role, text: message.content, calls: views, turn: model });
   }
   return steps;
-}
-
-/** A first-in, first-out queue per key. */
-class Queues<T> {
-  private readonly queues = new Map<string, T[]>();
-
-  constructor(items: readonly T[], keyOf: (item: T) => string) {
-    for (const item of items) this.queues.set(keyOf(item), [...(this.queues.get(keyOf(item)) ?? []), item]);
-  }
-
-  next(key: string): T | undefined {
-    return this.queues.get(key)?.shift();
-  }
 }
 
 function isToolMessage(message: Message): message is ToolMessage {
@@ -176,11 +165,10 @@ function callsOf(message: Message) {
   return message.role === "assistant" ? message.toolCalls : [];
 }
 
+type RecordedCall = EarlierCall & Partial<Pick<ToolCallRecord, "durationMs">>;
+
 /** Some agents execute only the first call of a reply. The others have neither a result nor an error. */
-function answerTo(
-  record: (EarlierCall & Partial<Pick<ToolCallRecord, "durationMs">>) | undefined,
-  message: ToolMessage | undefined,
-) {
+function answerTo(record: RecordedCall | undefined, message: ToolMessage | undefined) {
   if (record !== undefined) {
     const { result, error, durationMs = null } = record;
     return { result, error, durationMs };
@@ -236,7 +224,11 @@ function valueText(value: unknown): string | null {
 export function readToolResult(value: unknown): ToolResultView {
   const list = Array.isArray(value) ? value : isRecord(value) ? value.emails : undefined;
   if (Array.isArray(list) && list.every((item) => isRecord(item) && typeof item.message_id === "string")) {
-    return { kind: "hits", hits: list.map(toHit), total: isRecord(value) ? numberOf(value.total) : null };
+    return {
+      kind: "hits",
+      hits: list.map(toHit),
+      total: isRecord(value) && typeof value.total === "number" ? value.total : null,
+    };
   }
   if (isRecord(value) && typeof value.message_id === "string" && typeof value.body === "string") {
     const recipients = [value.to, value.cc, value.bcc].flatMap((each) => (Array.isArray(each) ? each.map(String) : []));
@@ -263,8 +255,4 @@ function toHit(item: Fields): Hit {
     date: valueText(item.date),
     snippet: valueText(item.snippet) ?? "",
   };
-}
-
-function numberOf(value: unknown): number | null {
-  return typeof value === "number" ? value : null;
 }

@@ -6,6 +6,7 @@ import { compact } from "../platform/optional-values.js";
 import type { Drift } from "../statistics/drift.js";
 import { counted, table } from "../text/format.js";
 import { evalLabel, otherAgentsText } from "./eval-text.js";
+import { listed } from "./figure-text.js";
 
 /** Maximum number of listed anchors. --json lists all. */
 const LISTED = 5;
@@ -13,7 +14,6 @@ const LISTED = 5;
 /** Formats what changed, the evidence, and what to do. */
 export function watchText(runId: string, watched: WatchedEval): string {
   const { stored, drift, watches, changedAnchors, otherAgents, reference } = watched;
-  const more = changedAnchors.length - LISTED;
   return compact([
     `${evalLabel(stored.definition)} on ${runId}: ${CHANGE_TEXTS[drift.changed]}`,
     "",
@@ -22,13 +22,12 @@ export function watchText(runId: string, watched: WatchedEval): string {
     `Watches since the validation: ${watches}${freshText(watched)}`,
     reference.judged < reference.traces &&
       `The validated pass rate comes from ${reference.judged} of ${counted(reference.traces, "trace")}, drawn at random.`,
-    ...changedAnchors
-      .slice(0, LISTED)
-      .map(
-        ({ traceId, before, now, reason }) =>
-          `  ${commandLine`art-e show ${traceId}`}  (${RESULT_TEXTS[before]} before, ${RESULT_TEXTS[now]} now: ${reason})`,
-      ),
-    more > 0 && `  ... and ${more} more; --json lists all`,
+    ...listed(
+      changedAnchors,
+      LISTED,
+      ({ traceId, before, now, reason }) =>
+        `  ${commandLine`art-e show ${traceId}`}  (${RESULT_TEXTS[before]} before, ${RESULT_TEXTS[now]} now: ${reason})`,
+    ),
     otherAgents !== null && `The eval was ${otherAgentsText(otherAgents)}.`,
     ...adviceLines(runId, watched),
   ]).join("\n");

@@ -2,7 +2,7 @@
 // of the run, not of their answers, because otherwise quick answers would count first and the test would be biased.
 import { resolve } from "node:path";
 import { answerProblem, constantProblem, RunEvidence } from "../analysis/gate.js";
-import { type ComparableRun, comparableRun, incomparable } from "../analysis/paired-comparison.js";
+import { type ComparableRun, comparableRun, incomparable, type RunIdentity } from "../analysis/paired-comparison.js";
 import { type Clusters, clustersOf } from "../analysis/question-clusters.js";
 import { isGraded } from "../analysis/score-aggregate.js";
 import {
@@ -41,9 +41,6 @@ interface OpenQuestion {
 }
 
 type WatchedTask = Pick<TaskResult, "taskId" | "scores" | "ending" | "suite" | "agentAnswer" | "toolTimeMs">;
-
-/** The run properties that must be the same in both runs. */
-type RunIdentity = Parameters<typeof incomparable>[1];
 
 /** Returns the settings for a typed claim. Throws a UserError if the claim cannot be tested. */
 export async function untilSettings(

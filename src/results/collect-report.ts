@@ -10,8 +10,6 @@ import {
   type RunHead,
   runFileSchema,
   runHeadSchema,
-  scorersAmong,
-  sharedMetrics,
   sharedScores,
 } from "../analysis/paired-comparison.js";
 import { withSequentialFigures } from "../analysis/sequential-comparison.js";
@@ -26,10 +24,10 @@ import { yieldBetween } from "../platform/batches.js";
 import { programVersion } from "../platform/program-files.js";
 import { otherAgentsText } from "../reports/eval-text.js";
 import { runLabels } from "../reports/figure-text.js";
-import type { Report } from "../reports/html-report.js";
 import {
   type EvalFigures,
   type Figure,
+  type Report,
   type ReportComparison,
   type ReportHead,
   type Slice as ReportSlice,
@@ -43,7 +41,8 @@ import { type MailSource, traceView } from "../reports/trace-view.js";
 import { SCORES } from "../scoring/scorers.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { type Db, withStore } from "../store/open-store.js";
-import { headlineScorer } from "../traces/headline-score.js";
+import { truncated } from "../text/format.js";
+import { headlineFirst, headlineScorer } from "../traces/headline-score.js";
 import { knownToolCalls } from "../traces/observed-work.js";
 import { perturbationOf } from "../traces/run-settings.js";
 import { benchmarkResultSchema, mostTries, type ScoreFigures, type Slice } from "../traces/run-totals.js";
@@ -407,7 +406,7 @@ function compareReportRuns(runs: readonly ComparableRun[]): ReportComparison[] {
 
 function toComparison(baseline: ComparableRun, candidate: ComparableRun, index: number): ReportComparison {
   const shared = sharedScores(baseline.head, candidate.head);
-  const scorers = scorersAmong(sharedMetrics(shared), shared);
+  const scorers = headlineFirst(shared);
   const compared = compareRuns(baseline, candidate, scorers, 0);
   const isSequential = [baseline, candidate].some(({ head }) => head.settings.until !== undefined);
   const [comparison = compared] = isSequential ? withSequentialFigures([compared], baseline, [candidate]) : [];
@@ -436,6 +435,5 @@ function toComparison(baseline: ComparableRun, candidate: ComparableRun, index: 
 const MAX_SETTING = 120;
 
 function settingText(value: unknown): string {
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "not set");
-  return text.length <= MAX_SETTING ? text : `${text.slice(0, MAX_SETTING - 1)}…`;
+  return truncated(typeof value === "string" ? value : (JSON.stringify(value) ?? "not set"), MAX_SETTING);
 }

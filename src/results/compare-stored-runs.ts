@@ -9,13 +9,13 @@ import {
   type RunComparison,
   type RunHead,
   scorersAmong,
-  sharedMetrics,
   sharedScores,
 } from "../analysis/paired-comparison.js";
 import { withSequentialFigures } from "../analysis/sequential-comparison.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import type { FailedTasks } from "../tasks/ending.js";
+import { headlineFirst } from "../traces/headline-score.js";
 import { RunSources, unfinished } from "./results-file.js";
 
 interface CompareOptions {
@@ -72,7 +72,7 @@ function compareAll(
   const comparisons = candidates.map((candidate) => {
     refuseItself(baseline, candidate);
     const shared = sharedScores(baseline.head, candidate.head, options.failedTasks);
-    const scorers = scorersAmong(options.metric ?? sharedMetrics(shared), shared);
+    const scorers = scorersAmong(options.metric ?? headlineFirst(shared), shared);
     const comparison = compareRuns(baseline, candidate, scorers, options.flips, options.failedTasks);
     if (!options.force) refuseIncomparable(comparison);
     return comparison;

@@ -8,8 +8,9 @@ import {
   compareRuns,
   incomparable,
   type RunHead,
-  sharedMetrics,
+  type RunIdentity,
   sharedScores,
+  unknownMetric,
 } from "../analysis/paired-comparison.js";
 import { evalOfScore, isEvalScore, isValidatedScore, type ValidatedScore, validationOf } from "../evals/definition.js";
 import { agreementFor, measuredErrors, PassTally } from "../evals/pass-rates.js";
@@ -21,17 +22,23 @@ import { commandLine } from "../platform/command-line.js";
 import { EXIT, reasonOf, UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { writeFileAtomically } from "../platform/files.js";
-import { didYouMean } from "../platform/near-names.js";
 import { compact } from "../platform/optional-values.js";
 import { gateText, VALIDATION_TEXTS } from "../reports/run-text.js";
 import type { OutcomeScore } from "../reports/task-outcome.js";
 import { isFunctionScore } from "../scoring/function-scorers.js";
 import { SCORES, scaleOfScore } from "../scoring/scorers.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
-import { openStore, withStore } from "../store/open-store.js";
+import { withStore } from "../store/open-store.js";
 import type { FailedTasks } from "../tasks/ending.js";
 import { refuseInputs } from "../trace-formats/output-files.js";
-import { ACCURACY, JUDGED, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/headline-score.js";
+import {
+  ACCURACY,
+  headlineFirst,
+  JUDGED,
+  METRIC_ALIASES,
+  type ScoredTasks,
+  scorerOfMetric,
+} from "../traces/headline-score.js";
 import { judgeSettingsSchema } from "../traces/judgment.js";
 import { scaleText } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
@@ -97,7 +104,7 @@ class Gates {
     return this.baseline !== null || this.options.failUnder !== undefined || this.options.junit !== undefined;
   }
 
-  checkComparable(run: Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">): void {
+  checkComparable(run: RunIdentity): void {
     const differ = this.baseline === null ? [] : incomparable(this.baseline.run.head, run);
     if (differ.length === 0) return;
     throw new UserError(
@@ -111,19 +118,20 @@ class Gates {
     this.checkComparable(head);
     const evidence = RunEvidence.of(head, results());
     const rules = { evidence, failedTasks: this.failedTasks, least: this.minCoverage };
-    const gates = (this.options.failUnder ?? []).map(({ metric, limit }) => {
+    const gates: Gate[] = [];
+    for (const { metric, limit } of this.options.failUnder ?? []) {
       const scorer = scorerOfMetric(uncorrected(metric), expectedScores(head));
-      const corrected = uncorrected(metric) === metric ? [] : [this.correctedFigure(scorer, head, results())];
-      const trust = isValidatedScore(scorer) ? this.trustIn(scorer, head.settings, { head, results }) : {};
-      return { ...failUnder({ metric, scorer, limit }, head, rules, ...corrected), ...trust };
-    });
+      const corrected = uncorrected(metric) === metric ? [] : [await this.correctedFigure(scorer, head, results())];
+      const trust = isValidatedScore(scorer) ? await this.trustIn(scorer, head.settings, { head, results }) : {};
+      gates.push({ ...failUnder({ metric, scorer, limit }, head, rules, ...corrected), ...trust });
+    }
     if (this.baseline !== null) {
       gates.push(this.compareWithBaseline(this.baseline, comparableRun(head, results()), evidence));
     }
     // Decides which answers are wrong in the step summary, and in the JUnit report with --junit-tasks.
     const scorer = scorerOfMetric(this.metric, expectedScores(head));
     const score: OutcomeScore = { scorer, ...(SCORES[scorer] ?? { better: head.scores[scorer]?.better ?? "higher" }) };
-    const { junit: path, junitTasks = false } = this.options;
+    const { junit: path, junitTasks } = this.options;
     if (path !== undefined) {
       const { junit } = await import("../reports/junit-report.js");
       await writeFileAtomically(path, junit(head, score, gates, results, junitTasks));
@@ -140,12 +148,12 @@ class Gates {
    * Throws with `--require-validated` if an active version or the run's judge was not validated. Called before anything
    * is spent.
    */
-  requireValidatedInUse(settings: RunHead["settings"]): void {
-    if (this.options.requireValidated !== true) return;
+  async requireValidatedInUse(settings: RunHead["settings"]): Promise<void> {
+    if (!this.options.requireValidated) return;
     for (const { metric } of this.options.failUnder ?? []) {
       const scorer = scorerOfMetric(uncorrected(metric), expectedScores({ scores: {}, settings }));
-      if (isEvalScore(scorer)) this.trustIn(scorer, null, null);
-      if (scorer === JUDGED) this.trustIn(scorer, settings, null);
+      if (isEvalScore(scorer)) await this.trustIn(scorer, null, null);
+      if (scorer === JUDGED) await this.trustIn(scorer, settings, null);
     }
   }
 
@@ -153,15 +161,14 @@ class Gates {
    * Returns the newest test's result for the version that scored the run, or for the active version if `settings` is
    * null, and whether the test covers the run's agent.
    */
-  private trustIn(
+  private async trustIn(
     score: ValidatedScore,
     settings: RunHead["settings"] | null,
     run: Pick<RunSource, "head" | "results"> | null,
-  ): Pick<Gate, "validation" | "otherAgents"> {
-    const { db: path } = this.context.settings;
-    if (statOf(path) === undefined) return { validation: this.accepted(score, "unknown"), otherAgents: null };
-    const db = openStore(path, { mustExist: true });
-    try {
+  ): Promise<Pick<Gate, "validation" | "otherAgents">> {
+    const appSettings = this.context.settings;
+    if (statOf(appSettings.db) === undefined) return { validation: this.accepted(score, "unknown"), otherAgents: null };
+    return withStore(appSettings, (db) => {
       const active = settings === null && isEvalScore(score) ? activeEval(db, evalOfScore(score)) : null;
       const ofRun = settings === null ? null : { settings: scored.parse(settings) };
       const described = active === null ? describedEvalOfRun(db, score, ofRun) : describeStored(db, active);
@@ -172,15 +179,13 @@ class Gates {
       const { labelsOfRun } = PassTally.of(score, run.results()).figures(errors.agreement, errors.labels);
       const others = otherAgents(described.test.report, [agentOfRun(run.head)], run.head.runId);
       return { validation, otherAgents: labelsOfRun > 0 ? null : others };
-    } finally {
-      db.close();
-    }
+    });
   }
 
   /** A judge does not need an eval, so only the result of an existing test is worth a word. */
   private accepted(score: ValidatedScore, validation: GateValidation): GateValidation | null {
     if (validation === "passed") return validation;
-    if (this.options.requireValidated !== true) return score === JUDGED && validation === "unknown" ? null : validation;
+    if (!this.options.requireValidated) return score === JUDGED && validation === "unknown" ? null : validation;
     throw new UserError(
       "eval_unvalidated",
       `Cannot gate on ${score}: ${VALIDATION_TEXTS[validation]}.`,
@@ -189,22 +194,19 @@ class Gates {
   }
 
   /** Returns the pass rate of an eval, corrected for the errors that its newest test found. */
-  private correctedFigure(score: string, { settings }: RunHead, results: Iterable<TaskResult>): Estimate {
+  private correctedFigure(score: string, { settings }: RunHead, results: Iterable<TaskResult>): Promise<Estimate> {
     if (!isValidatedScore(score)) throw new Error(`${score} cannot be corrected`);
-    const db = openStore(this.context.settings.db, { mustExist: true });
-    try {
+    return withStore(this.context.settings, (db) => {
       const { agreement, labels } = agreementFor(db, score, { settings: scored.parse(settings) });
       return PassTally.of(score, results).figures(agreement, labels).corrected ?? NO_ESTIMATE;
-    } finally {
-      db.close();
-    }
+    });
   }
 
   private compareWithBaseline(baseline: Baseline, run: ComparableRun, evidence: RunEvidence): Gate {
     refuseItself(baseline.run, run);
     const [before, after] = [expectedScores(baseline.run.head), expectedScores(run.head)];
     const scorer = scorerOfMetric(this.metric, before, after);
-    const shared = sharedMetrics(sharedScores(baseline.run.head, run.head, this.failedTasks));
+    const shared = headlineFirst(sharedScores(baseline.run.head, run.head, this.failedTasks));
     const { metrics, clusters } = compareRuns(baseline.run, run, [scorer, ...shared], 0, this.failedTasks);
     const [comparison] = metrics;
     if (comparison === undefined) throw new Error("the comparison does not have the requested metric");
@@ -291,7 +293,7 @@ function checkGateOptions({
   metric,
   failedTasks,
   junit,
-  junitTasks = false,
+  junitTasks,
 }: GateOptions): void {
   const hasMetricGate = failUnder.length > 0 || baseline !== undefined;
   const without =
@@ -305,7 +307,7 @@ function checkGateOptions({
             ? "--min-coverage goes with --fail-under or --baseline"
             : failedTasks !== undefined && !hasMetricGate
               ? "--failed-tasks goes with --fail-under or --baseline"
-              : requireValidated === true && !failUnder.some((threshold) => canBeValidated(threshold.metric))
+              : requireValidated && !failUnder.some((threshold) => canBeValidated(threshold.metric))
                 ? "--require-validated goes with --fail-under on an eval or a judge's score"
                 : null;
   if (without !== null) throw new UserError("flags_contradict", `${without}.`, "Give both, or leave it out.");
@@ -314,13 +316,7 @@ function checkGateOptions({
   const unknown = metrics.find(
     (name) => !known.includes(name) && !name.startsWith("judge") && !isEvalScore(name) && !isFunctionScore(name),
   );
-  if (unknown !== undefined) {
-    throw new UserError(
-      "metric_unknown",
-      `Unknown metric "${unknown}".`,
-      `${didYouMean(unknown, known)}Available: ${known.join(", ")}.`,
-    );
-  }
+  if (unknown !== undefined) throw unknownMetric(unknown, known);
   refuseImpossible(failUnder);
   if (noWorseThan !== undefined) refuseIdleMargin(noWorseThan, metric ?? ACCURACY);
 }

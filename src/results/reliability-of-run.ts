@@ -15,6 +15,7 @@ import { ACCURACY, isScored, type ScoredTasks, scorerOfMetric } from "../traces/
 import { knownToolCalls } from "../traces/observed-work.js";
 import { type Perturbation, perturbationOf } from "../traces/run-settings.js";
 import { perturbedRepeats } from "../traces/runs-store.js";
+import { scaleOf } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 import { type RunSource, RunSources, unfinished } from "./results-file.js";
@@ -153,9 +154,8 @@ function noteUnfinished({ head }: RunSource, { note }: AppContext): void {
 }
 
 function unitScale(scorer: string, { scores }: RunHead) {
-  const kind = SCORES[scorer]?.kind ?? scores[scorer]?.kind ?? "rate";
-  const { min = kind === "rate" ? 0 : -Infinity, max = kind === "rate" ? 1 : Infinity } = SCORES[scorer]?.scale ?? {};
-  return { min, max, isRate: kind === "rate" };
+  const description = SCORES[scorer] ?? { kind: scores[scorer]?.kind ?? "rate" };
+  return { ...scaleOf(description), isRate: description.kind === "rate" };
 }
 
 function perturbedTasks(source: RunSource, baseline: RunHead, scorer: string): PerturbedTasks {

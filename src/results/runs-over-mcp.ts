@@ -164,16 +164,11 @@ function withoutMail<T extends Trace | ChatTrace>(trace: T): T {
 async function tablesOfRuns(runs: readonly string[], context: AppContext, withMail: boolean) {
   const tables: Record<string, JsonObject[]> = {};
   for (const table of ["tasks", "turns", "tool_calls"] as const) {
-    let text = "";
-    await exportTables(
-      { names: runs, tables: [table], format: "jsonl", output: undefined },
-      context,
-      async (pieces) => {
-        for (const piece of pieces) text += piece;
-      },
-    );
-    const lines = text.split("\n").filter((line) => line !== "") as string[];
-    const rows = lines.map((line) => JSON.parse(line) as JsonObject);
+    const rows: JsonObject[] = [];
+    const request = { names: runs, tables: [table], format: "jsonl", output: undefined } as const;
+    await exportTables(request, context, async (lines) => {
+      for (const line of lines) rows.push(JSON.parse(line) as JsonObject);
+    });
     tables[table] = withMail ? rows : rows.map(({ result: _, ...row }) => row);
   }
   const labels = await withStore(context.settings, (db) => listCriteria(db).flatMap(({ name }) => allLabels(db, name)));

@@ -6,8 +6,8 @@ import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { createFolder, readNamedText, writeFileAtomically } from "../platform/files.js";
 import { csvHead, csvLine, csvSummaries, SUMMARY_FILES } from "../reports/csv-report.js";
-import { htmlReport, packedTrace, type Report, readPageAssets, traceFile } from "../reports/html-report.js";
-import type { ReportHead, TRACE_PLACEMENTS } from "../reports/report-data.js";
+import { htmlReport, packedTrace, readPageAssets, traceFile } from "../reports/html-report.js";
+import type { Report, ReportHead, TRACE_PLACEMENTS, TraceView } from "../reports/report-data.js";
 import { taskKindOf } from "../tasks/task-kind.js";
 import { counted } from "../text/format.js";
 import { collectReport, type ReportRun, scoreMeanings, withReportRuns } from "./collect-report.js";
@@ -90,7 +90,7 @@ function collect(
     runs,
     {
       onTask: (done, total) => bar.update(done, total, counted(done, "task")),
-      onTrace: (key, view) => traceStore.wantsNone || traceStore.add(key, packedTrace(view())),
+      onTrace: (key, view) => traceStore.add(key, view),
     },
     signal,
   ).finally(() => bar.stop());
@@ -164,12 +164,9 @@ class TraceStore {
     if (place === "folder") this.spill();
   }
 
-  get wantsNone(): boolean {
-    return this.none;
-  }
-
-  add(key: string, packed: string): void {
+  add(key: string, view: () => TraceView): void {
     if (this.none) return;
+    const packed = packedTrace(view());
     if (this.folder !== null) {
       this.folder.write(key, packed);
       return;

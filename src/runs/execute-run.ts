@@ -171,7 +171,7 @@ async function withPlan<T>(
   const gates = await openGates(request, context);
   const plan = await planRun(db, request, context);
   try {
-    gates.requireValidatedInUse({ ...plan.settings });
+    await gates.requireValidatedInUse({ ...plan.settings });
     if (plan.settings.kind === "own") for (const note of notesOnSent(plan.settings)) context.note(note);
     gates.checkComparable({ ...plan.over, settings: { ...plan.settings } });
     checkPriced(plan.model, plan.settings, plan.limits);

@@ -121,6 +121,11 @@ export function counted(n: number, noun: string, plural = `${noun}s`): string {
   return `${count(n)} ${n === 1 ? noun : plural}`;
 }
 
+/** Returns the text, or its start with an ellipsis if it has more than `limit` characters. */
+export function truncated(text: string, limit: number): string {
+  return text.length <= limit ? text : `${text.slice(0, limit - 1).toWellFormed()}…`;
+}
+
 export function share(value: number | null): string {
   return value === null ? "-" : value.toFixed(3);
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { comparableRun, compareRuns, scorersAmong, sharedMetrics } from "../../src/analysis/paired-comparison.js";
+import { comparableRun, compareRuns } from "../../src/analysis/paired-comparison.js";
 import { comparisonText } from "../../src/reports/comparison-text.js";
 import { markdownReport, stepSummary } from "../../src/reports/markdown-report.js";
 import { runSummary } from "../../src/reports/run-text.js";
@@ -9,6 +9,7 @@ import { headlineOf } from "../../src/results/stored-runs.js";
 import { RunSubscriptions } from "../../src/runs/run-progress.js";
 import { SCORES } from "../../src/scoring/scorers.js";
 import type { Ending } from "../../src/tasks/ending.js";
+import { headlineFirst } from "../../src/traces/headline-score.js";
 import type { RunProgress } from "../../src/traces/progress.js";
 import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { getRun } from "../../src/traces/runs-store.js";
@@ -127,7 +128,7 @@ describe.each(Object.entries(KINDS))("the headline score of %s", (_, { save: sav
     const outcome = { scorer, better: "higher" } as const;
     expect(first(stepSummary(head, [], outcome, results()))).toBe(label);
     const run = comparableRun(head, results());
-    const metrics = scorersAmong(sharedMetrics(head.scores), head.scores);
+    const metrics = headlineFirst(head.scores);
     expect(metrics[0]).toBe(scorer);
     expect(comparisonText([head], [compareRuns(run, run, metrics, 0)])).toMatch(new RegExp(`^${label}\\b`, "m"));
   });

@@ -9,6 +9,7 @@ import {
   share,
   summaryBox,
   table,
+  truncated,
   usd,
 } from "../../src/text/format.js";
 
@@ -84,6 +85,15 @@ it.each([
   [1_000, "1,000"],
   [517_401, "517,401"],
 ])("count formats %d as %s", (value, text) => expect(count(value)).toBe(text));
+
+it.each([
+  ["12345", "12345"],
+  ["123456", "1234…"],
+  // The cut splits the emoji, whose half is not a character.
+  ["123😀56", "123\ufffd…"],
+])("truncated shortens %s to %s, which has at most 5 characters", (text, shown) =>
+  expect(truncated(text, 5)).toBe(shown),
+);
 
 it.each([
   [0, "0.000"],

@@ -1,5 +1,6 @@
 // Labels derived from coding notes: every coded trace has one label per failure mode.
 import { type CodedLabel, codedLabels, deleteCodedLabels, saveLabels } from "../../evals/labels.js";
+import { groupBy } from "../../platform/group-by.js";
 import type { Db } from "../../store/open-store.js";
 
 /**
@@ -8,8 +9,9 @@ import type { Db } from "../../store/open-store.js";
  * are kept. A trace's second label is saved after its first one, because the newest label counts.
  */
 export function syncModeLabels(db: Db, createdAt: string): void {
-  const wanted = groupByTrace(wantedLabels(db));
-  for (const [key, labels] of groupByTrace(codedLabels(db))) {
+  const keyOf = ({ traceId, criterion }: CodedLabel) => JSON.stringify([traceId, criterion]);
+  const wanted = groupBy(wantedLabels(db), keyOf);
+  for (const [key, labels] of groupBy(codedLabels(db), keyOf)) {
     const isSame = JSON.stringify(labels) === JSON.stringify(wanted.get(key));
     if (isSame) wanted.delete(key);
     else for (const { traceId, criterion } of labels) deleteCodedLabels(db, traceId, criterion);
@@ -25,16 +27,6 @@ export function syncModeLabels(db: Db, createdAt: string): void {
       createdAt,
     })),
   );
-}
-
-/** Groups the labels of a trace for the same criterion. */
-function groupByTrace(labels: readonly CodedLabel[]): Map<string, CodedLabel[]> {
-  const groups = new Map<string, CodedLabel[]>();
-  for (const label of labels) {
-    const key = JSON.stringify([label.traceId, label.criterion]);
-    groups.set(key, [...(groups.get(key) ?? []), label]);
-  }
-  return groups;
 }
 
 function wantedLabels(db: Db): CodedLabel[] {

@@ -1,6 +1,5 @@
 // Calls the server's API from the pages, with its token, and reads event streams.
 import { presentProperties } from "../../platform/optional-values.js";
-import type { ChatEvent } from "../../server/chat-event.js";
 import { SECTIONS } from "./sections.js";
 
 const TOKEN_KEY = "art-e-token";
@@ -37,11 +36,6 @@ export async function patch<T>(path: string, body: unknown): Promise<T> {
 
 export async function remove(path: string): Promise<void> {
   await request(path, { method: "DELETE" });
-}
-
-/** Yields the events of a chat. Throws if the server ends the connection early. */
-export async function* chatEvents(agentId: string, body: unknown, signal: AbortSignal): AsyncGenerator<ChatEvent> {
-  yield* postEvents<ChatEvent>(`/api/agents/${encodeURIComponent(agentId)}/playground/chat`, body, signal);
 }
 
 /** Yields the events of a POST route. Throws if the server ends the connection early. */

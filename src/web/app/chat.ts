@@ -7,7 +7,7 @@ import { duration } from "../../text/format.js";
 import { append, h, replaceChildren, select, setText, untrustedInline, untrustedText } from "../dom.js";
 import { changeTable } from "../report/change-table.js";
 import { mailWords } from "../report/conversation.js";
-import { chatEvents, get } from "./api.js";
+import { get, postEvents } from "./api.js";
 import { errorNotice, labeled, mailLinks } from "./lists.js";
 import { comparedAnswers, loadRepeat, repeatPanel } from "./repeat.js";
 import { feedbackForm, loadSessionTraces, type ToolCallCard, toolCallCard, traceToEvents } from "./trace.js";
@@ -70,9 +70,9 @@ export async function chatView(page: HTMLElement, agentId: string | null, query:
   const choices = { agents, inboxes, models, repeat: linked ?? (await storedRepeat()) };
   const fields = createFields(choices, agentId);
   log ??= new ChatLog();
-  const { session, agent } = chatState();
+  const { session, agent } = state;
   if (session !== null && fields.agent.value !== agent) startSession(log);
-  if (chatState().session !== null && !isRestored) await log.restoreSession();
+  if (state.session !== null && !isRestored) await log.restoreSession();
   isRestored = true;
   const form = questionForm(fields, choices, log);
   const examples = choices.repeat === null && exampleQuestions(fields, choices);
@@ -96,7 +96,7 @@ async function takeLink(query: URLSearchParams): Promise<RepeatJson | null> {
 
 /** Returns the task of an earlier link, unless its trace was deleted. */
 async function storedRepeat(): Promise<RepeatJson | null> {
-  const { repeats } = chatState();
+  const { repeats } = state;
   if (repeats === null) return null;
   const repeat = await loadRepeat(repeats.traceId).catch(() => null);
   if (repeat === null) updateChatState({ repeats: null });
@@ -105,7 +105,7 @@ async function storedRepeat(): Promise<RepeatJson | null> {
 
 function createFields(choices: Choices, agentId: string | null): Fields {
   const { agents, inboxes, models } = choices;
-  const { agent, inbox, day, model, draft } = chatState();
+  const { agent, inbox, day, model, draft } = state;
   const plainText = { autocomplete: "off", spellcheck: "false" };
   const [min = null, max = null] = [inboxes.first_date, inboxes.last_date].map((date) => date?.slice(0, 10) ?? null);
   const mailbox = inbox ?? inboxes.inboxes[0] ?? "";
@@ -134,7 +134,7 @@ function showDefaultModel({ agent, model }: Fields, { agents, models }: Choices)
 
 /** Shows a session in the next chat view. The draft remains if the session was already shown. */
 export function continueSession(session: Pick<ChatState, "agent" | "inbox" | "day" | "session">): void {
-  if (session.session === chatState().session) return;
+  if (session.session === state.session) return;
   forgetConversation();
   updateChatState({ ...session, draft: "", repeats: null });
 }
@@ -154,7 +154,7 @@ function startSession(log: ChatLog): void {
 /** Makes the URL of the chat a link to its session, unless the user has moved to another section. */
 function showSessionInUrl(): void {
   if (!/^#chats?\b/.test(location.hash)) return;
-  const { session } = chatState();
+  const { session } = state;
   history.replaceState(history.state, "", session === null ? "#chat" : `#chats/${encodeURIComponent(session)}`);
 }
 
@@ -181,7 +181,7 @@ function questionForm(fields: Fields, choices: Choices, log: ChatLog): HTMLEleme
     await log.ask(sentQuestion, controller.signal);
     // The same question can be repeated with another prompt or model.
     if (sentQuestion.repeats !== null && question.value === "") question.value = sentQuestion.text;
-    if (chatState().draft === sentQuestion.text) updateChatState({ draft: question.value });
+    if (state.draft === sentQuestion.text) updateChatState({ draft: question.value });
     ask.disabled = false;
     stop.hidden = true;
     if (document.contains(question)) question.focus();
@@ -196,14 +196,14 @@ function questionForm(fields: Fields, choices: Choices, log: ChatLog): HTMLEleme
     if (target !== agent && target !== inbox && target !== day) return;
     if (target === agent) endRepeat();
     showDefaultModel(fields, choices);
-    if (chatState().session !== null) startSession(log);
+    if (state.session !== null) startSession(log);
   };
   const { repeat } = choices;
   const panel =
     repeat &&
     repeatPanel({
       repeat,
-      prompt: chatState().repeats?.prompt ?? null,
+      prompt: state.repeats?.prompt ?? null,
       onPrompt: (prompt) => updateChatState({ repeats: { traceId: repeat.trace_id, prompt } }),
       onEnd: () => endRepeat(),
     });
@@ -264,7 +264,7 @@ function takeQuestion(fields: Fields): Question {
   const text = question.value.trim();
   question.value = "";
   saveChoices(fields, text);
-  const { repeats } = chatState();
+  const { repeats } = state;
   return { agent: agent.value, inbox: inbox.value.trim(), day: day.value, model: model.value.trim(), text, repeats };
 }
 
@@ -286,7 +286,7 @@ class ChatLog {
 
   /** Shows the chats of the stored session again, or starts a new session if it no longer exists. */
   async restoreSession(): Promise<void> {
-    const { session } = chatState();
+    const { session } = state;
     const traces = session === null ? [] : await loadSessionTraces(session).catch(() => []);
     if (traces.length === 0) updateChatState({ session: null });
     for (const trace of traces) {
@@ -300,7 +300,7 @@ class ChatLog {
   async ask({ agent, inbox, day, model, text, repeats }: Question, signal: AbortSignal): Promise<void> {
     const exchange = this.addExchange(text);
     // A repeated task is the first question of its session.
-    const session = repeats === null ? chatState().session : null;
+    const session = repeats === null ? state.session : null;
     const body = {
       messages: [{ role: "user", content: text }],
       variables: presentProperties({ inbox_address: inbox || null, query_date: day || null }),
@@ -310,8 +310,9 @@ class ChatLog {
         repeats: repeats && { trace_id: repeats.traceId, prompt: repeats.prompt },
       }),
     };
+    const path = `/api/agents/${encodeURIComponent(agent)}/playground/chat`;
     try {
-      for await (const event of chatEvents(agent, body, signal)) exchange.show(event);
+      for await (const event of postEvents<ChatEvent>(path, body, signal)) exchange.show(event);
     } catch (error) {
       exchange.showError(signal.aborted ? "Stopped." : (error as Error).message);
     }
@@ -513,10 +514,6 @@ let state: ChatState = {
   repeats: null,
   ...readStored(),
 };
-
-function chatState(): ChatState {
-  return state;
-}
 
 function updateChatState(changes: Partial<ChatState>): void {
   state = { ...state, ...changes };

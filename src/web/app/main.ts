@@ -209,17 +209,13 @@ async function sessionView(page: HTMLElement, id: string): Promise<void> {
 }
 
 const SESSION_COLUMNS: readonly Column<SessionLineJson>[] = [
-  { title: "Last asked", sort: "updated", cell: (line) => idLink("chats", line.id, lastAsked(line)) },
+  { title: "Last asked", sort: "updated", cell: ({ id, updated_at }) => idLink("chats", id, minuteText(updated_at)) },
   { title: "First question", sort: "question", cell: ({ question }) => clipped(question ?? "–"), narrow: "new line" },
   { title: "Questions", sort: "chats", cell: ({ chats }) => chats ?? 0, isNumeric: true, narrow: "left out" },
   { title: "Agent", sort: "agent", cell: ({ agent_id }) => untrustedInline(agent_id), narrow: "new line" },
   { title: "Mailbox", sort: "mailbox", cell: (line) => untrustedInline(line.inbox_address ?? "any") },
   { title: "Date", sort: "date", cell: ({ query_date }) => query_date },
 ];
-
-function lastAsked({ updated_at }: SessionLineJson): string {
-  return minuteText(updated_at);
-}
 
 async function mailView(page: HTMLElement, messageId: string): Promise<void> {
   const mail = await get<MailJson>(`/api/mails/${encodeURIComponent(messageId)}`);

@@ -38,7 +38,7 @@ export async function modesView(page: HTMLElement): Promise<void> {
       const { mode, traces, taxonomy: now } = await post<ChangedModesJson>("/api/evals/modes", made);
       if (accepted !== null) remove(accepted);
       show(now);
-      status.say(`Saved: ${mode}, ${traces} ${traces === 1 ? "trace" : "traces"}.`);
+      status.say(`Saved: ${mode}, ${counted(traces, "trace")}.`);
     });
   const remove = (proposal: Proposal) => {
     proposals = proposals.filter((other) => other !== proposal);

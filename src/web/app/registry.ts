@@ -1,4 +1,4 @@
-// The sections for agents and tools: lists, details and forms.
+// The sections for agents and tools: lists, details and forms. Built-in ones are read-only.
 import { REASONING_EFFORTS } from "../../models/reasoning-effort.js";
 import { TOOL_RESULTS } from "../../models/tool-results.js";
 import { presentProperties } from "../../platform/optional-values.js";
@@ -24,8 +24,6 @@ interface Field {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Lists of agents and tools, and their pages with forms to change them. Built-in ones are read-only. */
-
 const pathOf = (kind: "agents" | "tools", id: string) => `/api/${kind}/${encodeURIComponent(id)}`;
 
 function open(kind: "agents" | "tools", id: string): string {
@@ -34,16 +32,14 @@ function open(kind: "agents" | "tools", id: string): string {
 }
 
 export async function agentList(page: HTMLElement, query: URLSearchParams, signal: AbortSignal): Promise<void> {
+  const { agents } = await get<{ agents: AgentJson[] }>("/api/agents");
   await searchedList<AgentJson>(page, query, signal, {
     title: "Agents",
     section: "agents",
     fields: null,
     none: "No agents yet. Create one below, or with art-e agents create.",
     search: "Search agents",
-    load: async () => {
-      const agents = await listAgents();
-      return { lines: agents, next: null, total: agents.length };
-    },
+    load: async () => ({ lines: agents, next: null, total: agents.length }),
     columns: [
       { title: "Agent", sort: ({ id }) => id, cell: ({ id }) => idLink("agents", id) },
       { title: "Name", sort: ({ name }) => name, cell: ({ name }) => untrustedInline(name) },
@@ -67,10 +63,6 @@ export async function agentList(page: HTMLElement, query: URLSearchParams, signa
       h("p.hint", "It starts with the prompt and tools of email-search. To copy another agent, open its page."),
     ),
   );
-}
-
-async function listAgents(): Promise<readonly AgentJson[]> {
-  return (await get<{ agents: readonly AgentJson[] }>("/api/agents")).agents;
 }
 
 const NEW_AGENT: readonly Field[] = [

@@ -1,7 +1,7 @@
 // Shows the report of stored runs inside the served pages.
 import { compact } from "../../platform/optional-values.js";
-import type { ReportHead, ReportTasks, TraceView } from "../../reports/report-data.js";
-import { count } from "../../text/format.js";
+import type { Report, ReportHead, TraceView } from "../../reports/report-data.js";
+import { counted } from "../../text/format.js";
 import { type Child, h, replaceChildren } from "../dom.js";
 import { header } from "../report/header.js";
 import { readTasks, type Task, TraceMissing, type TraceSource } from "../report/load.js";
@@ -14,11 +14,6 @@ import { errorNotice, idLink, labelLink } from "./lists.js";
 import { playgroundLink } from "./repeat.js";
 import { otherRunsPanel } from "./same-task.js";
 import { loadMail } from "./trace.js";
-
-interface ReportJson {
-  readonly head: ReportHead;
-  readonly tasks: ReportTasks;
-}
 
 /** The report of stored runs as a section of the served pages. */
 export class RunReport {
@@ -56,10 +51,7 @@ export class RunReport {
     if (fresh <= 0 || this.loading !== null) return;
     if (this.view?.isInUse !== true) return this.load();
     const click = () => void this.load();
-    replaceChildren(
-      this.notice,
-      h("button.quiet", { click }, `Show ${count(fresh)} new ${fresh === 1 ? "task" : "tasks"}`),
-    );
+    replaceChildren(this.notice, h("button.quiet", { click }, `Show ${counted(fresh, "new task")}`));
   }
 
   /** Shows the task and the filters from the URL fragment. */
@@ -71,7 +63,7 @@ export class RunReport {
     const [first = "", ...others] = this.runIds.map(encodeURIComponent);
     try {
       const path = `/api/runs/${first}/report${others.length === 0 ? "" : `?with=${others.join(",")}`}`;
-      const [json] = await Promise.all([get<ReportJson>(path), loadLibraries("d3", "plot", "diff")]);
+      const [json] = await Promise.all([get<Report>(path), loadLibraries("d3", "plot", "diff")]);
       if (!this.signal.aborted) this.show(json);
     } catch (error) {
       if (this.signal.aborted) return;
@@ -81,7 +73,7 @@ export class RunReport {
     }
   }
 
-  private show({ head, tasks: rows }: ReportJson): void {
+  private show({ head, tasks: rows }: Report): void {
     const tasks = readTasks(head, rows);
     this.tasks = tasks.length;
     this.shown.abort();

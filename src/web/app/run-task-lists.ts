@@ -111,8 +111,7 @@ const WAITS_FOR: Readonly<Record<NonNullable<NonNullable<RunProcessState["limite
 
 /** Formats an age in whole seconds. */
 function age(since: string): string {
-  const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(since)) / 1_000));
-  return seconds < 60 ? `${seconds} s` : duration(1_000 * seconds);
+  return secondsText(1_000 * Math.floor((Date.now() - Date.parse(since)) / 1_000));
 }
 
 function taskName({ taskId, epoch }: { readonly taskId: number | string; readonly epoch: number }): string {

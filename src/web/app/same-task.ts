@@ -1,6 +1,7 @@
 // The answers to a task in other runs over the same questions.
 import type { SameTaskJson } from "../../server/response-shapes.js";
 import { h, minuteText, replaceChildren, scoreText, untrustedInline } from "../dom.js";
+import { spaceWords } from "../report/header.js";
 import { get } from "./api.js";
 import { clipped, errorNotice, numeric, runTaskLink, table } from "./lists.js";
 
@@ -67,7 +68,7 @@ function strip({ runId, taskId, epoch }: ShownTask, { answers, score_label }: Sa
     i === at
       ? h("b", { "aria-current": "true" }, untrustedInline(nameOf(answer)))
       : h("a", { href: linkOf(answer) }, untrustedInline(nameOf(answer))),
-    clipped(answer.answer ?? answer.ending.replaceAll("_", " ")),
+    clipped(answer.answer ?? spaceWords(answer.ending)),
     scoreText(answer.score),
     i === at ? "shown" : comparisonLink(answer, signed(difference(answer))),
   ]);

@@ -1,4 +1,5 @@
 // A chart of the headline score over the listed runs with the same agent, dataset and score.
+import { groupBy } from "../../platform/group-by.js";
 import { compact } from "../../platform/optional-values.js";
 import { besideHeadline, datasetText, failedAsWrong } from "../../reports/figure-text.js";
 import type { RunLineJson } from "../../server/response-shapes.js";
@@ -66,13 +67,11 @@ export function scoreChart(): { readonly element: HTMLDetailsElement; show(runs:
 
 /** Groups the runs whose scores can be compared. The largest group comes first. */
 function groupsOf(runs: readonly RunLineJson[]): readonly Group[] {
-  const byName = new Map<string, ScoredRun[]>();
-  for (const run of runs) {
-    if (run.score === null) continue;
+  const scored = runs.flatMap((run): ScoredRun[] => (run.score === null ? [] : [{ ...run, score: run.score }]));
+  const byName = groupBy(scored, (run) => {
     const disturbed = run.perturbation === null ? "" : `, ${run.perturbation}`;
-    const name = `${run.agent_id}, ${datasetText(run)}${disturbed}: ${run.score.label}`;
-    byName.set(name, [...(byName.get(name) ?? []), { ...run, score: run.score }]);
-  }
+    return `${run.agent_id}, ${datasetText(run)}${disturbed}: ${run.score.label}`;
+  });
   return [...byName].map(([name, runs]) => ({ name, runs })).sort((a, b) => b.runs.length - a.runs.length);
 }
 

@@ -150,18 +150,12 @@ function taskOfRun({ runId, taskId, epoch }: Trace): HTMLElement {
 /** Facts about the mailbox of a task or chat. */
 export function mailboxFacts(trace: Trace | ChatTrace): Fact[] {
   if (trace.kind === "suite") return [];
-  const { inbox, day } = askedIn(trace);
+  const [inbox, day] =
+    trace.kind === "chat" ? [trace.inbox, trace.queryDate] : [trace.task.inbox_address, trace.task.query_date];
   return [
     ["Mailbox", inbox ?? "any"],
     ["Date", day ?? "no cutoff"],
   ];
-}
-
-/** The mailbox and the date of a question, or null if they do not apply. */
-function askedIn(trace: Trace | ChatTrace): { readonly inbox: string | null; readonly day: string | null } {
-  if (trace.kind === "suite") return { inbox: null, day: null };
-  if (trace.kind === "chat") return { inbox: trace.inbox, day: trace.queryDate };
-  return { inbox: trace.task.inbox_address, day: trace.task.query_date };
 }
 
 /** The gold answer, or the reason for the grade of a suite task. Chats have neither. */
@@ -180,14 +174,9 @@ function retriesText({ turns }: Trace | ChatTrace): string | null {
 }
 
 /** The steps that `isShown` selects, with the styles of a report. Emails can be opened in place. */
-export function traceSteps(
-  trace: Trace | ChatTrace,
-  isShown: (step: StepView) => boolean = () => true,
-  goldIds: readonly string[] = [],
-): HTMLElement {
+export function traceSteps(trace: Trace | ChatTrace, isShown: (step: StepView) => boolean = () => true): HTMLElement {
   const steps = stepsOf(trace).filter(isShown);
-  const left = trace.kind === "suite" ? { pictures: [], omitted: 0 } : null;
-  return h("div.served", conversation({ steps, goldIds, left }, servedMails(openedMails(steps))));
+  return h("div.served", conversation(steps, new Set(), trace.kind === "suite", servedMails(openedMails(steps))));
 }
 
 function servedMails(known: ReadonlyMap<string, MailView>): ShownMails {
@@ -279,7 +268,7 @@ export async function traceList(page: HTMLElement, query: URLSearchParams, signa
 }
 
 const TRACE_COLUMNS: readonly Column<TraceLineJson>[] = [
-  { title: "Started", sort: "started", cell: (line) => idLink("trace", line.id, startOf(line)) },
+  { title: "Started", sort: "started", cell: ({ id, started_at }) => idLink("trace", id, minuteText(started_at)) },
   { title: "Agent", sort: "agent", cell: ({ agent_id }) => shortened(agent_id) },
   { title: "Run, task", sort: "run", cell: runAndTask },
   { title: "Question", sort: "question", cell: ({ question }) => clipped(question), narrow: "new line" },
@@ -289,10 +278,6 @@ const TRACE_COLUMNS: readonly Column<TraceLineJson>[] = [
   { title: "Took", sort: "took", cell: ({ duration_ms }) => duration(duration_ms), isNumeric: true },
   { title: "Rated", sort: "rating", cell: ({ rating }) => rating },
 ];
-
-function startOf({ started_at }: TraceLineJson): string {
-  return minuteText(started_at);
-}
 
 function runAndTask({ run_id, run_name, task_id }: TraceLineJson): Child {
   if (run_id === null) return "chat";

@@ -8,7 +8,6 @@ import {
   type Outcome,
   type ReportHead,
   type RunFigures,
-  STAGES,
 } from "../../reports/report-data.js";
 import { count, counted, duration } from "../../text/format.js";
 import {
@@ -268,8 +267,7 @@ function outcomeCells({ profile, suite }: RunFigures): OutcomeCell[] {
       return { by: { state }, label: stateWords(state), outcome, tasks };
     });
   }
-  const inOrder = STAGES.flatMap((stage) => profile.filter((cell) => cell.stage === stage));
-  return inOrder.map(({ stage, outcome, tasks }) => ({ by: { stage }, label: STAGE_WORDS[stage], outcome, tasks }));
+  return profile.map(({ stage, outcome, tasks }) => ({ by: { stage }, label: STAGE_WORDS[stage], outcome, tasks }));
 }
 
 /** Outcomes by stage or state, which shows where tasks are lost. */

@@ -2,7 +2,7 @@
 import type * as PlotLibrary from "@observablehq/plot";
 import { stripControls } from "../../platform/control-characters.js";
 import type { Figure, ReportHead, RunFigures, ScoreMeaning } from "../../reports/report-data.js";
-import { count, counted, duration } from "../../text/format.js";
+import { count, counted, duration, truncated } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
 import { type Child, costText, h, intervalText, replaceChildren, scoreText, select } from "../dom.js";
 import { costOfThousand, runColour, SLICE_WORDS } from "./header.js";
@@ -402,7 +402,7 @@ function marginFor(labels: readonly string[], width: number): number {
 
 function shorten(text: string, width: number): string {
   const room = Math.floor((widestMargin(width) - LABEL_PADDING_PX) / CHARACTER_PX);
-  return text.length <= room ? text : `${text.slice(0, room - 1)}…`;
+  return truncated(text, room);
 }
 
 function widestMargin(width: number): number {

@@ -1,5 +1,5 @@
 // Shows the messages, tool calls and emails of a trace.
-import type { CallView, MailView, StepView, TraceView, TurnView } from "../../reports/report-data.js";
+import type { CallView, MailView, StepView, TurnView } from "../../reports/report-data.js";
 import { type Hit, readMachineResult, readToolResult } from "../../reports/trace-view.js";
 import { count, counted, duration } from "../../text/format.js";
 import type { TextSpan } from "../../text/passages.js";
@@ -15,9 +15,6 @@ import {
 } from "../dom.js";
 import { spaceWords } from "./header.js";
 import { machineResult } from "./suite-task.js";
-
-/** A conversation or a part of it. */
-type ShownConversation = Pick<TraceView, "steps" | "goldIds" | "left">;
 
 const WHO = { system: "Instructions", user: "Question", assistant: "Agent", tool: "Tool" } as const;
 
@@ -63,39 +60,38 @@ export function mailWords(results: readonly unknown[]): (messageId: string) => s
   return (messageId) => seen.get(messageId) ?? messageId;
 }
 
-/** Shows all messages and tool calls in order. */
-export function conversation(trace: ShownConversation, mails: ShownMails): HTMLElement {
+/**
+ * Shows messages and tool calls in order. The instructions are collapsed, and so is the instruction of a suite task,
+ * because the page shows it above the conversation.
+ */
+export function conversation(
+  steps: readonly StepView[],
+  gold: ReadonlySet<string>,
+  isOfSuite: boolean,
+  mails: ShownMails,
+): HTMLElement {
   let turn = 0;
   return h(
     "ol.conversation",
-    ...trace.steps.map((step) => {
-      if (step.role === "assistant") turn++;
-      return stepItem(step, turn, trace, mails);
+    ...steps.map(({ role, text, calls, turn: model }) => {
+      if (role === "assistant") turn++;
+      return h(
+        "li",
+        { class: `step ${role}` },
+        h(
+          "details",
+          { open: role !== "system" && !(role === "user" && isOfSuite) },
+          h(
+            "summary.who",
+            role === "assistant" ? `${WHO.assistant}, turn ${turn}` : WHO[role],
+            model === null ? null : h("span.meta", turnText(model)),
+          ),
+          text === "" ? null : untrustedText(text),
+          ...calls.map((call) => callItem(call, gold, mails)),
+        ),
+      );
     }),
   );
-}
-
-function stepItem(step: StepView, turn: number, trace: ShownConversation, mails: ShownMails): HTMLElement {
-  const gold = new Set(trace.goldIds);
-  const who = step.role === "assistant" ? `${WHO.assistant}, turn ${turn}` : WHO[step.role];
-  return h(
-    "li",
-    { class: `step ${step.role}` },
-    h(
-      "details",
-      { open: !isCollapsed(step, trace) },
-      h("summary.who", who, step.turn === null ? null : h("span.meta", turnText(step.turn))),
-      step.text === "" ? null : untrustedText(step.text),
-      ...step.calls.map((call) => callItem(call, gold, mails)),
-    ),
-  );
-}
-
-/**
- * Collapses the instructions, and the instruction of a suite task, because the page shows it above the conversation.
- */
-function isCollapsed({ role }: StepView, { left }: ShownConversation): boolean {
-  return role === "system" || (role === "user" && left !== null);
 }
 
 function turnText({ latencyMs, waitedMs, tokens, costUsd, finishReason, retries }: TurnView): string {

@@ -1,10 +1,16 @@
 // The title of a report, the facts about each run, and the words for outcomes, stages and states.
 import { isPass } from "../../evals/eval-outcome.js";
 import { compact } from "../../platform/optional-values.js";
-import { agentText, failedAsWrongText, runCostText, stateName, untilText } from "../../reports/figure-text.js";
+import {
+  agentText,
+  failedAsWrongText,
+  runCostText,
+  SLICE_TITLES,
+  stateName,
+  untilText,
+} from "../../reports/figure-text.js";
 import type { Outcome, ReportHead, RunFigures, Stage } from "../../reports/report-data.js";
 import { count, counted } from "../../text/format.js";
-import type { SliceName } from "../../traces/task-slices.js";
 import { type Child, costText, durationText, h, intervalText, minuteText, scoreText, untrustedInline } from "../dom.js";
 
 /** The title, and the facts about each run. */
@@ -139,16 +145,6 @@ export const STAGE_WORDS: Readonly<Record<Stage, string>> = {
   failed: "Failed",
 };
 
-/** Short forms for table cells. */
-export const STAGE_SHORT: Readonly<Record<Stage, string>> = {
-  read: "read",
-  found: "found",
-  missed: "missed",
-  none: "none",
-  unknown: "unknown",
-  failed: "–",
-};
-
 export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
   high: "High, above 0.8",
   medium: "Medium, 0.5 to 0.8",
@@ -157,16 +153,10 @@ export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
   failed: "Failed",
 };
 
-export const SLICE_WORDS: Readonly<Record<SliceName, string>> = {
-  inbox: "Mailbox",
+export const SLICE_WORDS: typeof SLICE_TITLES = {
+  ...SLICE_TITLES,
   realism: "Question realism",
-  sources: "Gold emails",
   year: "Question year",
-  tool: "Tool",
-  difficulty: "Human actions",
-  guidance: "Instruction",
-  app: "Application",
-  tag: "Tag",
 };
 
 /** Formats `out_of_turns` as "out of turns". */

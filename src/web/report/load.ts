@@ -6,11 +6,11 @@ import {
   type ReportHead,
   type ReportTasks,
   type Stage,
-  type TaskKey,
   type TaskRow,
   type TraceView,
   traceKey,
 } from "../../reports/report-data.js";
+import type { TaskId } from "../../tasks/question.js";
 import { difficultyOf, instructionStyleOf, realismBand } from "../../tasks/task-groups.js";
 import { bandOf } from "../../traces/score-bands.js";
 import { failedEvals } from "./header.js";
@@ -43,7 +43,7 @@ export interface SuiteTask {
 export interface Task {
   /** Index of its run in the report. */
   readonly run: number;
-  readonly taskId: TaskKey;
+  readonly taskId: TaskId;
   readonly epoch: number;
   readonly question: string;
   readonly gold: string;

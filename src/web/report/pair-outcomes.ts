@@ -1,5 +1,7 @@
 // The outcome of each task against the first run, and the filter by outcome.
-import type { ReportHead, TaskKey } from "../../reports/report-data.js";
+import { groupBy } from "../../platform/group-by.js";
+import type { ReportHead } from "../../reports/report-data.js";
+import type { TaskId } from "../../tasks/question.js";
 import type { Task } from "./load.js";
 
 const OUTCOME_OF_LETTER = { w: "won", l: "lost", t: "tied" } as const;
@@ -31,32 +33,30 @@ export function readOutcome(value: string): OutcomeFilter | null {
 /** The tasks of a report by task id, and each run's outcome against the first. */
 export class PairOutcomes {
   /** Position of each task id in the letters of a comparison. */
-  private readonly positions = new Map<TaskKey, number>();
-  private readonly byTaskId = new Map<TaskKey, Task[]>();
+  private readonly positions = new Map<TaskId, number>();
+  private readonly byTaskId: ReadonlyMap<TaskId, readonly Task[]>;
 
   constructor(
     private readonly head: ReportHead,
     tasks: readonly Task[],
   ) {
-    for (const task of tasks) {
-      if (task.run === 0 && !this.positions.has(task.taskId)) this.positions.set(task.taskId, this.positions.size);
-      const same = this.byTaskId.get(task.taskId);
-      if (same === undefined) this.byTaskId.set(task.taskId, [task]);
-      else same.push(task);
+    this.byTaskId = groupBy(tasks, ({ taskId }) => taskId);
+    for (const { run, taskId } of tasks) {
+      if (run === 0 && !this.positions.has(taskId)) this.positions.set(taskId, this.positions.size);
     }
   }
 
-  /** Returns the task in each of the runs: the same epoch, otherwise the first one. */
-  sameTask(taskId: TaskKey, epoch: number, runs: readonly number[]): Task[] {
+  /** Returns the task in each run: the same epoch, otherwise the first one. */
+  sameTask(taskId: TaskId, epoch: number): Task[] {
     const same = this.byTaskId.get(taskId) ?? [];
-    return runs.flatMap((run) => {
+    return this.head.runs.flatMap((_, run) => {
       const ofRun = same.filter((task) => task.run === run);
       return ofRun.find((task) => task.epoch === epoch) ?? ofRun[0] ?? [];
     });
   }
 
   /** Returns null if a value of the two runs is missing. */
-  of(taskId: TaskKey, candidate: number, metric: string): PairOutcome | null {
+  of(taskId: TaskId, candidate: number, metric: string): PairOutcome | null {
     const letters = this.head.comparisons.find((each) => each.candidate === candidate)?.outcomes[metric] ?? "";
     const letter = letters[this.positions.get(taskId) ?? -1];
     return letter === "w" || letter === "l" || letter === "t" ? OUTCOME_OF_LETTER[letter] : null;

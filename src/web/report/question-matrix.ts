@@ -1,4 +1,5 @@
 // The compared questions with a column per run.
+import { firstLine } from "../../reports/figure-text.js";
 import type { ReportHead } from "../../reports/report-data.js";
 import { count } from "../../text/format.js";
 import { type Child, h, replaceChildren, scoreText, setText, untrustedInline, untrustedText } from "../dom.js";
@@ -98,7 +99,8 @@ export class QuestionMatrix {
     const gold = task.suite === null ? h("p.meta", "Gold answer: ", untrustedInline(task.gold)) : null;
     return h(
       "tr",
-      h("th", { scope: "row" }, untrustedText(firstLine(task.question)), gold),
+      // The first line is enough to recognize a long instruction.
+      h("th", { scope: "row" }, untrustedText(firstLine(task.question, 200)), gold),
       ...tasks.map((ofRun) => this.cell(ofRun, tasks[0]?.[0])),
     );
   }
@@ -143,10 +145,4 @@ function rowsOf(tasks: readonly Task[], metric: string, head: ReportHead): Row[]
 function meanScore(tasks: readonly Task[], metric: string, head: ReportHead): number | null {
   const scores = tasks.flatMap((task) => scoreOf(task, metric, head) ?? []);
   return scores.length === 0 ? null : scores.reduce((sum, score) => sum + score, 0) / scores.length;
-}
-
-/** The first line is enough to recognize a long instruction. */
-function firstLine(text: string): string {
-  const [line = ""] = text.split("\n");
-  return line.length <= 200 ? line : `${line.slice(0, 199)}…`;
 }

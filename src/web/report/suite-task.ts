@@ -1,4 +1,5 @@
 // What the dialog shows of a suite task: grade, effort, images, and results of machine tools.
+import { firstLine } from "../../reports/figure-text.js";
 import type { PictureView, ReportHead, TraceView } from "../../reports/report-data.js";
 import type { MachineResultView } from "../../reports/trace-view.js";
 import { count, counted, duration } from "../../text/format.js";
@@ -12,13 +13,12 @@ const HEADING_CHARS = 140;
 
 /** Returns the start of an instruction as a heading. */
 export function headingOf(instruction: string): string {
-  const [line = ""] = instruction.split("\n");
-  return line.length <= HEADING_CHARS ? line : `${line.slice(0, HEADING_CHARS - 1)}…`;
+  return firstLine(instruction, HEADING_CHARS);
 }
 
 /** Returns the text after the heading, or the entire instruction if the heading ends within a line. */
 function belowHeading(instruction: string): string {
-  const [line = "", ...rest] = instruction.split("\n");
+  const [line = "", ...rest] = instruction.trim().split("\n");
   return line.length <= HEADING_CHARS ? rest.join("\n") : instruction;
 }
 

@@ -2,8 +2,8 @@
 import type { GuidanceComparison } from "../../analysis/analyse-suite.js";
 import { differenceText, pText } from "../../reports/figure-text.js";
 import type { ReportHead, RunFigures, SuiteFigures } from "../../reports/report-data.js";
-import { leftOut, TEST_NAMES } from "../../reports/suite-text.js";
-import { count, duration, oneDecimal } from "../../text/format.js";
+import { durationRows, leftOut, stepRows, TEST_NAMES } from "../../reports/suite-text.js";
+import { count } from "../../text/format.js";
 import { type Child, h, scoreText } from "../dom.js";
 import { CHART_STYLE, type Chart, facetsOf, figureOf } from "./charts.js";
 import { figureTable } from "./figure-table.js";
@@ -61,10 +61,7 @@ function durationTable(runs: readonly SuiteRun[]): HTMLElement {
   const columns = ["Task time", "Tasks", "Mean", "Median", "95th percentile"];
   const groups = runs.map(({ label, suite }) => ({
     label: runs.length > 1 ? label : null,
-    rows: suite.durations.map(({ tool, tasks, mean, p50, p95 }) => ({
-      label: [tool],
-      cells: [count(tasks), ...[mean, p50, p95].map(duration)],
-    })),
+    rows: durationRows(suite).map(([tool = "", ...cells]) => ({ label: [tool], cells })),
   }));
   return figureTable({ className: "tools", caption: "Model and tool time of tasks", columns }, { groups });
 }
@@ -115,10 +112,9 @@ function stepsChart(head: ReportHead, tasks: readonly Task[]): Chart {
       }),
     heading: ["Actions", "Tasks", "Actions per task", "Turns", "Tool calls"],
     rows: head.runs.flatMap(({ suite, label }) =>
-      (suite?.steps ?? []).map(({ difficulty, tasks: worked, actions, turns, toolCalls }) => [
+      (suite === null ? [] : stepRows(suite)).map(([difficulty = "", ...cells]) => [
         runs.length === 1 ? difficulty : `${difficulty}, ${label}`,
-        count(worked),
-        ...[actions, turns, toolCalls].map(oneDecimal),
+        ...cells,
       ]),
     ),
   };

@@ -1,8 +1,8 @@
 // The columns of the task table: which of them the runs need, what a cell shows, and the value to sort by.
-import type { ReportHead } from "../../reports/report-data.js";
+import { type ReportHead, STAGES } from "../../reports/report-data.js";
 import { duration } from "../../text/format.js";
 import { type Child, costText, h, scoreText, untrustedInline } from "../dom.js";
-import { runDot, STAGE_SHORT, STAGE_WORDS, spaceWords, stateWords } from "./header.js";
+import { runDot, STAGE_WORDS, spaceWords, stateWords } from "./header.js";
 import type { Task } from "./load.js";
 
 export interface Column {
@@ -79,8 +79,9 @@ export function columnsOf({ runs, evals }: ReportHead): readonly Column[] {
       title: "Gold email",
       className: "stage",
       isShown: hasQuestions,
-      sort: ({ stage }) => STAGE_ORDER[stage],
-      cell: ({ stage }) => h("span", { class: `stage-${stage}`, title: STAGE_WORDS[stage] }, STAGE_SHORT[stage]),
+      sort: ({ stage }) => STAGES.indexOf(stage),
+      cell: ({ stage }) =>
+        h("span", { class: `stage-${stage}`, title: STAGE_WORDS[stage] }, stage === "failed" ? "–" : stage),
     },
     {
       key: "state",
@@ -144,5 +145,3 @@ function secondLine({ answer, error, suite }: Task): HTMLElement {
   if (said !== "") return untrustedInline(said, "meta answer");
   return h("span.meta.answer.none", error === null ? "no answer" : untrustedInline(error));
 }
-
-const STAGE_ORDER = { read: 0, found: 1, missed: 2, unknown: 3, none: 4, failed: 5 } as const;

@@ -1,16 +1,15 @@
 // The search field, the filter lists and the active filters above the task table, and which tasks match them.
+import { SLICE_TITLES } from "../../reports/figure-text.js";
 import type { ReportHead } from "../../reports/report-data.js";
 import { h, replaceChildren, select, untrustedInline } from "../dom.js";
 import { outcomeOptions, outcomeWords } from "./comparison.js";
-import { OUTCOME_WORDS, SLICE_WORDS, STAGE_WORDS, spaceWords, stateWords } from "./header.js";
+import { OUTCOME_WORDS, STAGE_WORDS, spaceWords, stateWords } from "./header.js";
 import type { Task } from "./load.js";
 import type { PairOutcomes } from "./pair-outcomes.js";
 import { activeFilters, type FilterName, type ViewState } from "./view-state.js";
 
 const TITLES: Readonly<Record<FilterName, string>> = {
-  ...SLICE_WORDS,
-  realism: "Realism",
-  year: "Year",
+  ...SLICE_TITLES,
   difficulty: "Actions",
   run: "Run",
   compared: "Compared",

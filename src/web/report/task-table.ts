@@ -1,5 +1,6 @@
 // The task table of a report: renders only the visible rows, sorts them, and moves between them with the keyboard.
-import type { ReportHead, TaskKey } from "../../reports/report-data.js";
+import type { ReportHead } from "../../reports/report-data.js";
+import type { TaskId } from "../../tasks/question.js";
 import { count, counted } from "../../text/format.js";
 import { h, replaceChildren } from "../dom.js";
 import type { Task } from "./load.js";
@@ -249,7 +250,7 @@ function byTask(a: Task, b: Task): number {
 const TEXT_ORDER = new Intl.Collator("en", { numeric: true });
 
 /** Compares numbers by value, and strings alphabetically. */
-function compareIds(a: TaskKey, b: TaskKey): number {
+function compareIds(a: TaskId, b: TaskId): number {
   return typeof a === "number" && typeof b === "number" ? a - b : TEXT_ORDER.compare(String(a), String(b));
 }
 

@@ -255,7 +255,7 @@ function stretch({ kind, startMs, durationMs, turn, detail }: TimelineSegment, t
 function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[], outcomes: PairOutcomes): HTMLElement {
   const same = tasks.filter((other) => other.taskId === task.taskId && other.question === task.question);
   const ofRuns = outcomes
-    .sameTask(task.taskId, task.epoch, [...head.runs.keys()])
+    .sameTask(task.taskId, task.epoch)
     .map((other) => (other.run === task.run ? task : other))
     .filter((other) => same.includes(other));
   const others = same.filter((other) => !ofRuns.includes(other));
@@ -362,7 +362,11 @@ function traceColumns(trace: TraceView, mails: ShownMails, runLabel: readonly Ch
   return h(
     "div",
     { class: beside.length === 0 ? "columns single" : "columns" },
-    h("section", h("h3", "Conversation", ...runLabel), conversation(trace, mails)),
+    h(
+      "section",
+      h("h3", "Conversation", ...runLabel),
+      conversation(steps, new Set(trace.goldIds), left !== null, mails),
+    ),
     beside.length === 0 ? null : h("section.beside", ...beside),
   );
 }
