@@ -96,7 +96,7 @@ export class RunAggregate {
       ...this.refusalsField(),
       ...(this.notRunnable === 0 ? {} : { notRunnableTasks: this.notRunnable }),
       ...averagesOf(scores, (score) => score),
-      avgExecutionTimeMs: this.completed === 0 ? null : this.executionMs / this.completed,
+      avgExecutionTimeMs: meanPerTask(this.executionMs),
       avgModelTimeMs: meanPerTask(model),
       avgToolTimeMs: meanPerTask(tool),
       avgWaitingTimeMs: meanPerTask(waiting),

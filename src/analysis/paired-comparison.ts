@@ -36,8 +36,6 @@ export const PUBLISHED = {
     "agent art-e on the first 100 test questions with one gold email each, without seven known bad questions; mail imported through ART's filter; no cutoff; judge gemini-2.0-flash with True or False; no intervals",
 };
 
-export type PublishedResults = typeof PUBLISHED;
-
 interface QuestionPair extends ValuePair {
   readonly taskId: TaskId;
 }

@@ -37,10 +37,8 @@ export interface PerturbedTasks {
   readonly tasks: readonly ReliabilityTask[];
 }
 
-export const DIMENSIONS = ["consistency", "robustness", "predictability", "security"] as const;
-
 export interface ReliabilityRow {
-  readonly dimension: (typeof DIMENSIONS)[number];
+  readonly dimension: "consistency" | "robustness" | "predictability" | "security";
   readonly name: string;
   /** 0 to 1, higher is better. `n` counts questions. */
   readonly estimate: Estimate;
@@ -54,6 +52,7 @@ export interface ReliabilityRow {
 }
 
 export interface ReliabilityCard {
+  /** Sorted by dimension. */
   readonly rows: readonly ReliabilityRow[];
   /** What could not be computed, and why, one line each. */
   readonly missing: readonly string[];

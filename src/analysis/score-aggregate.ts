@@ -10,7 +10,7 @@ import { DIFFICULTIES, difficultyOf, instructionStyleOf, realismBand } from "../
 import type { Repeats, RunTotals, ScoreFigures, Slice } from "../traces/run-totals.js";
 import { isFailureZero, type ScoreDescription } from "../traces/score.js";
 import { scorableOf, type TaskResult } from "../traces/task-result.js";
-import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../traces/task-slices.js";
+import { QUESTION_SLICES, SLICES, type SliceName, type SUITE_SLICES } from "../traces/task-slices.js";
 
 /**
  * Whether a task's value counts in the figures of a score. Evals can also fail failed tasks, and these results count
@@ -177,22 +177,27 @@ function unknownScorer(name: string, sums: ScoreAggregate): ScoreDescription {
   return { label: name, kind, better: "higher", meaning: "", ...(isEvalScore(name) && { scale: SHARE }) };
 }
 
-/** The value of each slice for a question, or null. */
-const QUESTION_PART: Readonly<Record<(typeof QUESTION_SLICES)[number], (task: TaskResult) => string | null>> = {
-  inbox: ({ inbox }) => inbox,
-  realism: ({ howRealistic }) => (howRealistic === null ? null : realismBand(howRealistic)),
-  sources: ({ goldSources }) => String(goldSources),
-  year: ({ queryDate }) => queryDate?.slice(0, 4) ?? null,
-};
+type Parts<Slices extends readonly SliceName[]> = Readonly<Record<Slices[number], readonly string[]>>;
 
-/** The values of each slice for a suite task, which can have several tags and applications. */
-const SUITE_PARTS: Readonly<Record<(typeof SUITE_SLICES)[number], (task: SuiteFacts) => readonly string[]>> = {
-  tool: ({ tool }) => [tool],
-  difficulty: ({ actionNumber }) => [difficultyOf(actionNumber)],
-  guidance: ({ tags }) => [instructionStyleOf(tags) ?? "not given"],
-  app: ({ relatedApps }) => [...new Set(relatedApps)],
-  tag: ({ tags }) => [...new Set(tags)],
-};
+/** Returns the parts of each slice that contain a task. A suite task can have several tags and applications. */
+function partsOf(task: TaskResult): Parts<typeof QUESTION_SLICES> | Parts<typeof SUITE_SLICES> {
+  const { suite, inbox, howRealistic, goldSources, queryDate } = task;
+  if (suite === undefined) {
+    return {
+      inbox: [inbox],
+      realism: howRealistic === null ? [] : [realismBand(howRealistic)],
+      sources: [String(goldSources)],
+      year: queryDate === null ? [] : [queryDate.slice(0, 4)],
+    };
+  }
+  return {
+    tool: [suite.tool],
+    difficulty: [difficultyOf(suite.actionNumber)],
+    guidance: [instructionStyleOf(suite.tags) ?? "not given"],
+    app: [...new Set(suite.relatedApps)],
+    tag: [...new Set(suite.tags)],
+  };
+}
 
 interface SlicePart {
   tasks: number;
@@ -202,26 +207,18 @@ interface SlicePart {
 type DescribedScores = Readonly<Record<string, Pick<ScoreDescription, "kind" | "scale">>>;
 
 class SliceAggregate {
-  private readonly parts = new Map<SliceName, Map<string, SlicePart>>(SLICES.map((slice) => [slice, new Map()]));
+  private readonly parts = new Map<string, Map<string, SlicePart>>(SLICES.map((slice) => [slice, new Map()]));
   private hasSuite = false;
 
   /** Adds a question: its number of tasks, and the values of the completed tasks per scorer. */
   add(question: TaskResult, tasks: number, scored: ReadonlyMap<string, readonly number[]>): void {
-    const { suite } = question;
-    if (suite !== undefined) {
-      this.hasSuite = true;
-      for (const slice of SUITE_SLICES) {
-        for (const value of SUITE_PARTS[slice](suite)) this.addTo(slice, value, tasks, scored);
-      }
-      return;
-    }
-    for (const slice of QUESTION_SLICES) {
-      const value = QUESTION_PART[slice](question);
-      if (value !== null) this.addTo(slice, value, tasks, scored);
+    this.hasSuite ||= question.suite !== undefined;
+    for (const [slice, values] of Object.entries(partsOf(question))) {
+      for (const value of values) this.addTo(slice, value, tasks, scored);
     }
   }
 
-  private addTo(slice: SliceName, value: string, tasks: number, scored: ReadonlyMap<string, readonly number[]>): void {
+  private addTo(slice: string, value: string, tasks: number, scored: ReadonlyMap<string, readonly number[]>): void {
     const parts = this.parts.get(slice);
     const part = parts?.get(value) ?? { tasks: 0, byScorer: new Map<string, ClusteredMean>() };
     parts?.set(value, part);
@@ -352,5 +349,3 @@ export function estimateOf({ kind, scale }: Pick<ScoreDescription, "kind" | "sca
 function sumOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
-
-type SuiteFacts = NonNullable<TaskResult["suite"]>;

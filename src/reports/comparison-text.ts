@@ -1,10 +1,10 @@
 // A comparison of runs as terminal text, with published figures if asked.
-import type {
-  Flip,
-  MetricComparison,
-  PublishedResults,
-  RunComparison,
-  RunHead,
+import {
+  type Flip,
+  type MetricComparison,
+  PUBLISHED,
+  type RunComparison,
+  type RunHead,
 } from "../analysis/paired-comparison.js";
 import { compact } from "../platform/optional-values.js";
 import { count, counted, estimate, oneDecimal, share, table, usd } from "../text/format.js";
@@ -159,7 +159,6 @@ function flipLines(side: "lost" | "won", flip: Flip): string[] {
 /** Formats the published figures and our runs by accuracy, with the differences in how each run was made. */
 export function publishedText(
   runs: readonly RunHead[],
-  published: PublishedResults,
   differences: Readonly<Record<string, readonly string[]>>,
 ): string {
   const ours = runs.map((run) => {
@@ -175,7 +174,7 @@ export function publishedText(
       ],
     };
   });
-  const theirs = published.figures.map(({ model, accuracy, secondsPerTask, usdPerThousand }) => ({
+  const theirs = PUBLISHED.figures.map(({ model, accuracy, secondsPerTask, usdPerThousand }) => ({
     accuracy,
     row: [
       model,
@@ -191,7 +190,7 @@ export function publishedText(
       ["model", "accuracy", "time", "agent cost per 1,000", "source"],
       rows.map(({ row }) => row),
     ),
-    `Published: ${published.protocol}.`,
+    `Published: ${PUBLISHED.protocol}.`,
     ...runs.map((run) => protocolText(runNameOrId(run), differences[run.runId] ?? [])),
   ].join("\n");
 }

@@ -26,7 +26,7 @@ import {
   verdictSentence,
   workTime,
 } from "./figure-text.js";
-import { definitionsOf, reliabilityTitle, rowsInOrder } from "./reliability-text.js";
+import { definitionsOf, reliabilityTitle } from "./reliability-text.js";
 import type { EvalFigures, Figure, ReportComparison, ReportHead, RunFigures, SuiteFigures } from "./report-data.js";
 import { gateText } from "./run-text.js";
 import { durationRows, leftOut, pairCells, statesText, stepRows } from "./suite-text.js";
@@ -276,8 +276,7 @@ function comparisonParts(comparison: ReportComparison, runs: readonly RunFigures
 }
 
 function reliabilityParts(card: ReliabilityOfRun): string[] {
-  const rows = rowsInOrder(card);
-  const figures = rows.map(({ dimension, name, estimate }) => [`${dimension}: ${name}`, figureText(estimate)]);
+  const figures = card.rows.map(({ dimension, name, estimate }) => [`${dimension}: ${name}`, figureText(estimate)]);
   const definitions = definitionsOf(card).map(({ dimension, term, text }) => [`${dimension}: ${term}`, text]);
   return [
     `### ${escapeMarkdown(reliabilityTitle(card))}`,

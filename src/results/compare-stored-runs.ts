@@ -5,7 +5,6 @@ import {
   comparableRun,
   compareRuns,
   PUBLISHED,
-  type PublishedResults,
   type RunComparison,
   type RunHead,
   scorersAmong,
@@ -36,7 +35,7 @@ export interface Comparison {
   readonly runs: readonly RunHead[];
   readonly comparisons: readonly RunComparison[];
   readonly published: {
-    readonly figures: PublishedResults["figures"];
+    readonly figures: (typeof PUBLISHED)["figures"];
     /** Differences between each run's setup and that of the published figures, by run id. */
     readonly differences: Readonly<Record<string, readonly string[]>>;
   } | null;

@@ -1,5 +1,6 @@
 // Creates elements and formats values for both bundles. Text is set as text, never as markup.
 import { stripControls } from "../platform/control-characters.js";
+import type { Figure } from "../reports/report-data.js";
 import { duration, share, usd } from "../text/format.js";
 import type { TextSpan } from "../text/passages.js";
 
@@ -24,9 +25,10 @@ export function intervalText({ low, high }: { readonly low: number | null; reado
   return low === null || high === null ? "–" : `${scoreText(low)} to ${scoreText(high)}`;
 }
 
-/** Returns the score axis: 0 to 1, extended if values are outside. */
-export function scoreAxis(values: readonly number[]): readonly [from: number, to: number] {
-  return [Math.min(0, ...values), Math.max(1, ...values)];
+/** Returns the score axis: 0 to 1, extended if values or their intervals are outside. */
+export function scoreAxis(figures: readonly Omit<Figure, "n">[]): [from: number, to: number] {
+  const ends = figures.flatMap(({ value, low, high }) => [value ?? 0, low ?? 0, high ?? 0]);
+  return [Math.min(0, ...ends), Math.max(1, ...ends)];
 }
 
 /** Formats the end of the score axis with few digits. */
@@ -175,9 +177,19 @@ export function copyButton(label: string, text: string): HTMLElement {
   return button;
 }
 
-/** Creates a drop-down list. `options` are values with their labels. */
-export function select(props: Props, options: readonly (readonly [value: string, words: string])[]): HTMLSelectElement {
-  return h("select", props, ...options.map(([value, words]) => h("option", { value }, words)));
+/** Creates a drop-down list. `options` are values, with their labels if these are different. */
+export function select(
+  props: Props,
+  options: readonly (string | readonly [value: string, words: string])[],
+): HTMLSelectElement {
+  return h(
+    "select",
+    props,
+    ...options.map((option) => {
+      const [value, words] = typeof option === "string" ? [option, option] : option;
+      return h("option", { value }, words);
+    }),
+  );
 }
 
 const SVG = "http://www.w3.org/2000/svg";

@@ -1,6 +1,5 @@
 // The command `compare`: two or more runs on the same tasks.
 import { z } from "zod";
-import { PUBLISHED } from "../../analysis/paired-comparison.js";
 import { UserError } from "../../platform/errors.js";
 import { metrics, oneOf, text, toggle, wholeNumber, withTraits } from "../../platform/flag-values.js";
 import { compact } from "../../platform/optional-values.js";
@@ -51,6 +50,6 @@ function comparedRuns({ runs, comparisons, published }: Comparison): string {
   const beside = runs.filter(({ runId }) => published?.differences[runId] !== undefined);
   return compact([
     comparisons.length > 0 && comparisonText(runs, comparisons),
-    published !== null && publishedText(beside, PUBLISHED, published.differences),
+    published !== null && publishedText(beside, published.differences),
   ]).join("\n\n");
 }

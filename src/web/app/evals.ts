@@ -89,10 +89,7 @@ export async function evalView(page: HTMLElement, name: string, signal: AbortSig
   const result = h("div");
   const buttons = h("div.run-actions");
   const change = changeLock(buttons, status.say);
-  const mode = select(
-    { "aria-label": "Failure mode" },
-    modes.map((one) => [one, one]),
-  );
+  const mode = select({ "aria-label": "Failure mode" }, modes);
   mode.value = test?.mode ?? modes[0] ?? "";
   const selectedMode = () => (modes.length === 0 ? {} : { mode: mode.value });
   const again = async (said: string) => {
@@ -174,10 +171,7 @@ async function runJob<T extends "suggested" | "tested" | "reviewed">(
 }
 
 function modeForm(modes: readonly string[], suggest: (mode: string) => Promise<void>): HTMLElement {
-  const mode = select(
-    { "aria-label": "Failure mode" },
-    modes.map((one) => [one, one]),
-  );
+  const mode = select({ "aria-label": "Failure mode" }, modes);
   return h("div.run-actions", h("button", { click: () => void suggest(mode.value) }, "Suggest evals for"), mode);
 }
 

@@ -440,10 +440,7 @@ function emptyInput({ name, kind, rows = 4, isRequired = false }: Field) {
     case "json":
       return h("textarea", { ...attributes, rows, class: kind === "json" ? "mono" : null });
     default:
-      return select(
-        attributes,
-        kind.map((option) => [option, option]),
-      );
+      return select(attributes, kind);
   }
 }
 

@@ -154,11 +154,7 @@ function headline({ score, completed_tasks }: RunLineJson): Child {
   const figures = h(
     "span.score-line",
     h("b", `${scoreText(score.value)}${isUnjudged(score.scorer) ? "*" : ""}`),
-    h(
-      "span",
-      { title: `95% interval: ${interval}` },
-      track(score, scoreAxis([score.value ?? 0, score.low ?? 0, score.high ?? 0]), 0),
-    ),
+    h("span", { title: `95% interval: ${interval}` }, track(score, scoreAxis([score]), 0)),
     h("span.roomy", interval),
   );
   return twoLines(

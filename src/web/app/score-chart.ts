@@ -115,7 +115,7 @@ function chartOf({ name, runs }: Group, isByTag: boolean): Chart {
           ? { type: "point", domain: tags, label: null, padding: 0.5 }
           : { type: "utc", label: null, inset: 12 },
         y: {
-          domain: scoreAxis(points.flatMap(({ value, low, high }) => [value ?? 0, low ?? 0, high ?? 0])),
+          domain: scoreAxis(points),
           label: null,
           grid: true,
           ticks: 5,

@@ -77,7 +77,7 @@ export function scoreTable(head: ReportHead): HTMLElement {
     h("thead", h("tr", ...columns.map(heading))),
     ...head.scores.map(({ name, label, meaning, better }) => {
       const figures = head.runs.map((run) => run.scores[name]);
-      const axis = scoreAxis(figures.flatMap((figure) => [figure?.low ?? 0, figure?.high ?? 1, figure?.value ?? 0]));
+      const axis = scoreAxis(figures.flatMap((figure) => figure ?? []));
       return h(
         "tbody",
         ...head.runs.map((run, i) => {

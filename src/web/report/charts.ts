@@ -4,7 +4,7 @@ import { stripControls } from "../../platform/control-characters.js";
 import type { Figure, ReportHead, RunFigures, ScoreMeaning } from "../../reports/report-data.js";
 import { count, counted, duration, truncated } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
-import { type Child, costText, h, intervalText, replaceChildren, scoreText, select } from "../dom.js";
+import { type Child, costText, h, intervalText, replaceChildren, scoreAxis, scoreText, select } from "../dom.js";
 import { costOfThousand, runColour, SLICE_WORDS } from "./header.js";
 import { filterLink } from "./view-state.js";
 
@@ -333,8 +333,6 @@ export function sliceChart({ runs }: ReportHead, by: SliceName, { name }: ScoreM
     }),
   );
   const bars = slices.filter(({ slice }) => shown.includes(slice));
-  const ends = bars.flatMap(({ value, low, high }) => [value ?? 0, low ?? 0, high ?? 0]);
-  const end = Math.max(1, ...ends);
   const omitted = labels.length - shown.length;
   return {
     title: SLICE_WORDS[by],
@@ -347,7 +345,7 @@ export function sliceChart({ runs }: ReportHead, by: SliceName, { name }: ScoreM
         marginRight: 46,
         marginTop: 4,
         style: CHART_STYLE,
-        x: { domain: [Math.min(0, ...ends), end], label: null, ticks: 5, grid: true },
+        x: { domain: scoreAxis(bars), label: null, ticks: 5, grid: true },
         y: { domain: runs.map((run) => run.label), axis: null, padding: 0.15 },
         fy: { domain: shown, label: null, padding: 0.22, tickFormat: (text: string) => shorten(text, width) },
         marks: [
