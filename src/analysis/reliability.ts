@@ -37,7 +37,7 @@ export interface PerturbedTasks {
   readonly tasks: readonly ReliabilityTask[];
 }
 
-export interface ReliabilityRow {
+interface ReliabilityRow {
   readonly dimension: "consistency" | "robustness" | "predictability" | "security";
   readonly name: string;
   /** 0 to 1, higher is better. `n` counts questions. */

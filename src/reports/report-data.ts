@@ -7,6 +7,7 @@ import type { MatchedChange } from "../scoring/goal-match.js";
 import type { Estimate } from "../statistics/estimate.js";
 import type { TaskId } from "../tasks/question.js";
 import type { MatchedEmail } from "../tasks/selection.js";
+import type { FinalState } from "../tasks/suite-task.js";
 import type { SuiteTotals } from "../traces/run-totals.js";
 import type { ScoreDescription } from "../traces/score.js";
 import type { SliceName } from "../traces/task-slices.js";
@@ -268,7 +269,7 @@ export interface TraceView {
   >;
   readonly judge: { readonly verdict: string; readonly reason: string | null } | null;
   /** Images created in a suite task, or null for questions. */
-  readonly left: { readonly pictures: readonly PictureView[]; readonly omitted: number } | null;
+  readonly left: FinalState | null;
 }
 
 /** The totals of a run over a suite, and their analysis. */
@@ -286,17 +287,6 @@ export type SuiteTaskRow = readonly [
 
 /** State, reason why the task is not solved, and number of tool calls, which is null if unknown (in a results file). */
 type SuiteOutcomeRow = readonly [string, string, number | null];
-
-/** An image that the agent created. */
-export interface PictureView {
-  readonly path: string;
-  /** For a notebook, the index of the cell that shows it, from 0. */
-  readonly cell: number | null;
-  readonly width: number;
-  readonly height: number;
-  /** PNG in base64. */
-  readonly data: string;
-}
 
 /** The comparison of a run with the first run of the report. Without metrics if the runs are incomparable. */
 export interface ReportComparison

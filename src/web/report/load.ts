@@ -94,18 +94,15 @@ export class TraceMissing extends Error {
 /** Loads conversations from the report's page or from the folder next to it. */
 export class EmbeddedTraces implements TraceSource {
   private readonly arrived = new Map<string, string>();
-  private readonly urlOf: (key: string) => string;
+  /** Returns the URL of a script in the form that the content security policy requires. */
+  private readonly trusted: (url: string) => string;
 
   constructor(private readonly traces: ReportHead["traces"]) {
     window.artETrace = (key, packed) => this.arrived.set(key, packed);
-    const plain = (key: string) => (traces.kind === "folder" ? `${encodeURIComponent(traces.folder)}/${key}.js` : "");
-    const { trustedTypes } = window;
-    if (traces.kind === "folder" && trustedTypes !== undefined) {
-      const policy = trustedTypes.createPolicy("art-e", { createScriptURL: (url) => url });
-      this.urlOf = (key) => policy.createScriptURL(plain(key));
-    } else {
-      this.urlOf = plain;
-    }
+    // The content security policy of a page without a folder does not allow it.
+    const policy =
+      traces.kind === "folder" ? window.trustedTypes?.createPolicy("art-e", { createScriptURL: (url) => url }) : null;
+    this.trusted = (url) => policy?.createScriptURL(url) ?? url;
   }
 
   async load({ run, taskId, epoch }: Task): Promise<TraceView> {
@@ -127,7 +124,7 @@ export class EmbeddedTraces implements TraceSource {
       script.addEventListener("error", () =>
         reject(new TraceMissing(`The conversation is missing. Keep the folder ${traces.folder} next to this page.`)),
       );
-      script.src = this.urlOf(key);
+      script.src = this.trusted(`${encodeURIComponent(traces.folder)}/${key}.js`);
       document.head.append(script);
     });
     const packed = this.arrived.get(key);

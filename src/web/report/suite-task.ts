@@ -1,7 +1,8 @@
 // What the dialog shows of a suite task: grade, effort, images, and results of machine tools.
 import { firstLine } from "../../reports/figure-text.js";
-import type { PictureView, ReportHead, TraceView } from "../../reports/report-data.js";
+import type { ReportHead } from "../../reports/report-data.js";
 import type { MachineResultView } from "../../reports/trace-view.js";
+import type { FinalState, Picture } from "../../tasks/suite-task.js";
 import { count, counted, duration } from "../../text/format.js";
 import { type Child, costText, factLine, h, scoreText, untrustedInline, untrustedText } from "../dom.js";
 import { outcomeSection, stateWords } from "./header.js";
@@ -76,7 +77,7 @@ function gradeText(task: Task, head: ReportHead): string {
 }
 
 /** The images that the agent created, or an empty list. */
-export function pictureColumn({ pictures, omitted }: NonNullable<TraceView["left"]>): Child[] {
+export function pictureColumn({ pictures, omitted }: FinalState): Child[] {
   if (pictures.length + omitted === 0) return [];
   return [
     h("h3", "Images it created"),
@@ -85,7 +86,7 @@ export function pictureColumn({ pictures, omitted }: NonNullable<TraceView["left
   ];
 }
 
-function pictureFigure({ path, cell, width, height, data }: PictureView): HTMLElement {
+function pictureFigure({ path, cell, width, height, data }: Picture): HTMLElement {
   const name = cell === null ? path : `${path}, cell ${cell}`;
   return h(
     "figure.picture",

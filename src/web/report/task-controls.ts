@@ -6,7 +6,7 @@ import { outcomeOptions, outcomeWords } from "./comparison.js";
 import { OUTCOME_WORDS, STAGE_WORDS, spaceWords, stateWords } from "./header.js";
 import type { Task } from "./load.js";
 import type { PairOutcomes } from "./pair-outcomes.js";
-import { activeFilters, type FilterName, type ViewState } from "./view-state.js";
+import { activeFilters, EMPTY_VIEW, type FilterName, type ViewState } from "./view-state.js";
 
 const TITLES: Readonly<Record<FilterName, string>> = {
   ...SLICE_TITLES,
@@ -48,12 +48,12 @@ export class TaskControls {
   });
   private readonly lists = new Map<FilterName, HTMLSelectElement>();
   private readonly chips = h("div.chips");
-  private view: ViewState | null = null;
+  private view = EMPTY_VIEW;
 
   constructor(
     private readonly head: ReportHead,
     tasks: readonly Task[],
-    private readonly onChange: (view: Pick<ViewState, "search" | "filters">) => void,
+    private readonly onChange: (change: Partial<ViewState>) => void,
   ) {
     for (const name of LISTED) {
       const values =
@@ -68,7 +68,7 @@ export class TaskControls {
       ]);
       this.lists.set(name, list);
     }
-    this.search.addEventListener("input", () => this.notify({ search: this.search.value }));
+    this.search.addEventListener("input", () => onChange({ search: this.search.value }));
     this.element = h(
       "div.controls",
       { role: "search", "aria-label": "Tasks" },
@@ -98,12 +98,8 @@ export class TaskControls {
   }
 
   private set(name: FilterName, value: string): void {
-    const { [name]: _, ...rest } = this.view?.filters ?? {};
-    this.notify({ filters: value === "" ? rest : { ...rest, [name]: value } });
-  }
-
-  private notify(change: Partial<ViewState>): void {
-    this.onChange({ search: this.view?.search ?? "", filters: this.view?.filters ?? {}, ...change });
+    const { [name]: _, ...rest } = this.view.filters;
+    this.onChange({ filters: value === "" ? rest : { ...rest, [name]: value } });
   }
 
   private words(name: FilterName, value: string): string {
