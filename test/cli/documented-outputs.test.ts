@@ -45,7 +45,7 @@ describe.each(PAGES)("outputs on %s", (name, run) => {
     renameSync(path("results.json"), path("demo-output/results.json"));
     // The page about imports starts without a database.
     if (name !== "docs/cli/import.md") copyFileSync(path("art-e.db"), path("demo-output/demo.db"));
-    if (name !== "docs/cli/compare.md") return;
+    if (!["docs/cli/compare.md", "docs/cli/gate.md"].includes(name)) return;
     const second = "run -a baseline --dataset fixtures/demo/questions.jsonl -l 0 --max-turns 2 -o demo-output/two.json";
     const { code, stderr } = await artE(`${second} --quiet`);
     if (code !== 0) throw new Error(stderr);

@@ -132,7 +132,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   ],
   gate: [
     ["art-e gate latest --fail-under accuracy=0.7,found=0.9", "check minimum scores"],
-    ["art-e gate latest --baseline results.json --junit junit.xml", "check that it is no worse than an earlier run"],
+    ["art-e gate latest --baseline before.json --junit junit.xml", "check that it is no worse than an earlier run"],
   ],
   report: [
     ["art-e report --open", "show the newest run in the browser"],
