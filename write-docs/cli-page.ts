@@ -5,6 +5,7 @@ import {
   type Flags,
   GLOBAL_FLAGS,
   nameOf,
+  pathOf,
   type TableEntry,
 } from "../src/cli/command.js";
 import { EXAMPLES } from "../src/cli/help/examples.js";
@@ -83,7 +84,7 @@ function sections(usage: string, command: Command, explained = new Set<string>()
 }
 
 function exampleLines(usage: string): string[] {
-  const examples = EXAMPLES[usage.replace(/ [<[].*$/, "")] ?? [];
+  const examples = EXAMPLES[pathOf(usage)] ?? [];
   if (examples.length === 0) return [];
   return [["```bash", ...examples.flatMap(([line, comment]) => [`# ${comment}`, line]), "```"].join("\n")];
 }

@@ -155,6 +155,16 @@ export function lastRepeated(values: unknown): unknown {
   return Array.isArray(values) ? values.at(-1) : values;
 }
 
+/** Returns the usage without the arguments, such as `agents clone` for `agents clone <id> <new_id>`. */
+export function pathOf(usage: string): string {
+  return usage.replace(/ [<[].*$/, "");
+}
+
+/** Returns the flags as typed. */
+export function writtenFlags(flags: Flags): string[] {
+  return Object.keys(flags).map((name) => `--${name}`);
+}
+
 /** Returns the first word of the usage, which is the name of the command. */
 export function nameOf({ usage }: TableEntry): string {
   return usage.split(" ")[0] ?? "";

@@ -1,19 +1,15 @@
 // Turns Ctrl-C, SIGTERM and SIGHUP into abort signals: the first asks the work to stop, a later one ends the process.
 import { setMaxListeners } from "node:events";
-import { Interrupted } from "../platform/app-context.js";
+import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { EXIT } from "../platform/errors.js";
 import { isAnyThreadBusy } from "../platform/worker-rpc.js";
 import { eraseBar, isBarShown, writeAboveBar } from "./progress.js";
 
-export interface Interrupts {
-  /** Aborts on the first Ctrl-C, SIGTERM or SIGHUP (the terminal was closed). */
-  readonly signal: AbortSignal;
-  /**
-   * For work that stops by itself after the first signal. `message` describes the work that is still being finished.
-   * The returned signal aborts on the second Ctrl-C, and the third ends the process. Without this call, the second
-   * Ctrl-C ends it.
-   */
-  untilSecond(message: () => string): AbortSignal;
+/**
+ * `signal` aborts on the first Ctrl-C, SIGTERM or SIGHUP (the terminal was closed). `untilSecond` is for work that stops
+ * by itself after that. The third Ctrl-C then ends the process. Without this call, the second one ends it.
+ */
+export interface Interrupts extends Pick<AppContext, "signal" | "untilSecond"> {
   /**
    * For work that blocks the event loop. Restores the default action of the signals, which ends the process. Returns a
    * function that handles the signals again.

@@ -14,10 +14,11 @@ import {
   type CommandGroup,
   type CommandSection,
   type Flag,
-  type Flags,
   GLOBAL_FLAGS,
   lastRepeated,
   nameOf,
+  pathOf,
+  writtenFlags,
 } from "./command.js";
 import { MISSING_COMMANDS } from "./command-table.js";
 import { areRequired, parsedName, parsedUsage, withFirstArgument } from "./flags/first-argument.js";
@@ -139,10 +140,6 @@ function renderNoUnusedHelp(parser: Argv): void {
   getInternalMethods.call(parser).getUsageInstance().cacheHelpMessage = () => undefined;
 }
 
-function writtenFlags(flags: Flags): string[] {
-  return Object.keys(flags).map((name) => `--${name}`);
-}
-
 function helpColumns(): number {
   return Math.min(120, process.stdout.columns ?? 120);
 }
@@ -229,7 +226,7 @@ function usageError(
   inUse: CommandInUse | null,
   commands: readonly string[],
 ): UserError {
-  const path = inUse === null ? null : pathOf(inUse);
+  const path = inUse === null ? null : pathOf(inUse.usage);
   const line = complaint
     .split("\n")
     .map((part) => part.trim())
@@ -281,11 +278,6 @@ function reword(
   const [, count] = /^Not enough non-option arguments: got (\d+)/.exec(line) ?? [];
   if (count !== undefined) return `${path}: ${areRequired(missingArguments(inUse?.usage ?? "", Number(count)))}`;
   return /[.!?]$/.test(line) ? line : `${line}.`;
-}
-
-/** Removes the arguments from a usage such as `agents clone <id> <new-id>`. */
-function pathOf({ usage }: CommandInUse): string {
-  return usage.replace(/ [<[].*$/, "");
 }
 
 /** Returns the missing arguments as named in the usage, such as `INBOX_ADDRESS` and `WORDS`. */

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { type Person, PersonLeft } from "../platform/app-context.js";
 import { stripControls } from "../platform/control-characters.js";
+import { untilAborted } from "../platform/deadline.js";
 import { EXIT, type ExitCode, reasonOf, UserError } from "../platform/errors.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { onDamagedRow } from "../store/damaged-row.js";
@@ -66,36 +67,54 @@ export function openOutput(settings: Settings): Output {
 /** Returns a person who answers at the terminal. Questions go to stderr, so that stdout contains only results. */
 export function openPerson(): Person {
   const lines = createInterface({ input: process.stdin, terminal: false });
-  const waiting: ((line: string | null) => void)[] = [];
-  const early: string[] = [];
-  let isOver = false;
-  lines.on("line", (line) => {
-    const next = waiting.shift();
-    if (next === undefined) early.push(line);
-    else next(line);
-  });
-  lines.on("close", () => {
-    isOver = true;
-    for (const next of waiting.splice(0)) next(null);
-  });
+  const replies = lines[Symbol.asyncIterator]();
   return {
     show: (text) => writeAboveBar(`${stripControls(text)}\n`),
     async ask(prompt, signal) {
       signal.throwIfAborted();
       stopBar();
       process.stderr.write(prompt);
-      const line = await new Promise<string | null>((resolve, reject) => {
-        const [first] = early;
-        if (first !== undefined) resolve(early.shift() ?? first);
-        else if (isOver) resolve(null);
-        else waiting.push(resolve);
-        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-      });
-      if (line === null) throw new PersonLeft("the input ended before the question was answered");
-      return line;
+      const { value, done } = await untilAborted(signal, () => replies.next());
+      if (done === true) throw new PersonLeft("the input ended before the question was answered");
+      return value;
     },
     close: () => lines.close(),
   };
+}
+
+/** Reads what a person types at a prompt. `next` returns `q` at the end of the input. */
+export interface Replies {
+  next(): Promise<string>;
+  close(): void;
+}
+
+/** Reads lines from stdin, and writes the prompt to stderr before each. */
+export function lineReplies(prompt: string): Replies {
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  const iterator = lines[Symbol.asyncIterator]();
+  return {
+    async next() {
+      process.stderr.write(prompt);
+      const { value, done } = await iterator.next();
+      return done === true ? "q" : value.trim();
+    },
+    close: () => lines.close(),
+  };
+}
+
+/** Closes the replies when `use` ends or the signal aborts. */
+export async function withReplies<T>(
+  replies: Replies,
+  signal: AbortSignal,
+  use: (replies: Replies) => Promise<T>,
+): Promise<T> {
+  signal.addEventListener("abort", replies.close, { once: true });
+  try {
+    return await use(replies);
+  } finally {
+    signal.removeEventListener("abort", replies.close);
+    replies.close();
+  }
 }
 
 /** Reports a server error that is a bug in this program, as one line of JSON on stderr. */

@@ -1,5 +1,5 @@
 // Stats of paths that a user passed. Whatever cannot be reached is undefined, not an error.
-import { lstatSync, type Stats, statSync } from "node:fs";
+import { type BigIntStats, lstatSync, type Stats, statSync } from "node:fs";
 
 /**
  * Returns the stats of a path from the user, or undefined if nothing can be reached there: it is missing, below a file,
@@ -14,7 +14,12 @@ export function linkStatOf(path: string): Stats | undefined {
   return undefinedOnFailure(() => lstatSync(path));
 }
 
-function undefinedOnFailure(look: () => Stats): Stats | undefined {
+/** Like `statOf`, with an inode number that is exact on every file system. */
+export function exactStatOf(path: string): BigIntStats | undefined {
+  return undefinedOnFailure(() => statSync(path, { bigint: true }));
+}
+
+function undefinedOnFailure<T>(look: () => T): T | undefined {
   try {
     return look();
   } catch {

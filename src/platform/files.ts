@@ -18,7 +18,7 @@ import { basename, dirname, join, resolve, sep } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { shellWord } from "./command-line.js";
 import { reasonOf, UserError } from "./errors.js";
-import { linkStatOf, statOf } from "./file-stats.js";
+import { exactStatOf, linkStatOf, statOf } from "./file-stats.js";
 import { refuseReserved } from "./reserved-files.js";
 
 /** Maximum number of symbolic links to follow for a file that does not exist yet. */
@@ -31,17 +31,8 @@ export function isSameFile(a: string, b: string): boolean {
 
 /** Returns device and inode, or the resolved path if the file does not exist. */
 function fileIdentity(path: string): string {
-  const stats = statsOf(path);
-  return stats === null ? resolvedPath(path, MAX_LINKS) : `${stats.dev}:${stats.ino}`;
-}
-
-/** Returns null if the file is missing or a parent is not a folder. Opening it reports that. */
-function statsOf(path: string) {
-  try {
-    return statSync(path, { bigint: true });
-  } catch {
-    return null;
-  }
+  const stats = exactStatOf(path);
+  return stats === undefined ? resolvedPath(path, MAX_LINKS) : `${stats.dev}:${stats.ino}`;
 }
 
 /** Returns null if the path is not a symbolic link. */
@@ -210,7 +201,7 @@ function whyUnwritable(cause: unknown, path: string, folder: string): { reason: 
       hint: `Make it writable: chmod u+rwx ${shellWord(denied)}, or pass another path.`,
     };
   }
-  const isFolder = statsOf(folder)?.isDirectory() ?? false;
+  const isFolder = statOf(folder)?.isDirectory() ?? false;
   if (code === "ENOENT" && !isFolder) {
     return {
       reason: `the folder ${folder} does not exist`,

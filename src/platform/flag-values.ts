@@ -53,15 +53,19 @@ type FlagShape<T extends Readonly<Record<string, SharedFlag>>> = {
 /** Traits by schema. They are not in zod's own registry, because that one is printed in JSON Schemas. */
 const TRAITS = new WeakMap<z.core.$ZodType, ValueTraits>();
 
-/** Returns the traits of a value that can be inside defaults and transformations. */
+/** Returns the schema, followed by the schemas inside its defaults and transformations. The last one is the input's. */
+export function layersOf(schema: z.ZodType): readonly z.ZodType[] {
+  if (isOptional(schema)) return [schema, ...layersOf(schema.def.innerType as z.ZodType)];
+  return schema instanceof z.ZodPipe ? [schema, ...layersOf(schema.def.in as z.ZodType)] : [schema];
+}
+
+export function isOptional(schema: z.ZodType): schema is z.ZodOptional | z.ZodDefault {
+  return schema instanceof z.ZodOptional || schema instanceof z.ZodDefault;
+}
+
+/** Returns the traits of a value. Outer layers override the traits of inner ones. */
 export function traitsOf(schema: z.ZodType): ValueTraits {
-  const inner =
-    schema instanceof z.ZodOptional || schema instanceof z.ZodDefault
-      ? traitsOf(schema.def.innerType as z.ZodType)
-      : schema instanceof z.ZodPipe
-        ? traitsOf(schema.def.in as z.ZodType)
-        : {};
-  return { ...inner, ...ownTraits(schema) };
+  return Object.assign({}, ...layersOf(schema).map(ownTraits).reverse());
 }
 
 /** Returns the traits of a schema, including those of the schema that it is a refined copy of. */

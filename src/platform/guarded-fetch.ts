@@ -3,6 +3,7 @@ import { lookup as systemLookup } from "node:dns";
 import { isIP, isIPv6, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { Agent, type Dispatcher, fetch, Pool, ProxyAgent } from "undici";
+import { readText } from "./http.js";
 import { proxySettings } from "./proxied-fetch/proxies.js";
 import { followRedirects, REPEATING_REDIRECTS } from "./redirects.js";
 
@@ -97,10 +98,10 @@ async function follow(request: WebRequest, dispatcher: Dispatcher, signal: Abort
   let { method, headers, body } = request;
   let url = new URL(request.url);
   checkUrl(url, request);
-  const send = (to: URL) =>
-    fetch(to, { method, headers, body, dispatcher, signal, redirect: "manual" }).catch((error: unknown) => {
-      throw networkFault(error, to, signal);
-    });
+  const rethrow = (error: unknown) => {
+    throw networkFault(error, url, signal);
+  };
+  const send = (to: URL) => fetch(to, { method, headers, body, dispatcher, signal, redirect: "manual" }).catch(rethrow);
   const response = await followRedirects(url, send, {
     statuses: new Set([...REPEATING_REDIRECTS, 303]),
     discard: (reply) => reply.body?.cancel(),
@@ -116,10 +117,11 @@ async function follow(request: WebRequest, dispatcher: Dispatcher, signal: Abort
     },
     refuse: (why) => new WebRequestFailed(`${url.host} ${why}`),
   });
+  const tooLong = () => new WebRequestFailed(`${url.host} responded with more than ${request.maxBytes} bytes`);
   return {
     status: response.status,
     contentType: response.headers.get("content-type") ?? "",
-    text: await readText(response.body, request.maxBytes, url, signal),
+    text: await readText(response.body, request.maxBytes, tooLong).catch(rethrow),
   };
 }
 
@@ -152,26 +154,6 @@ function notPublic(host: string): WebRequestFailed {
   return new WebRequestFailed(
     `${host} is not on the public internet, and this tool must not call private, loopback or link-local addresses`,
   );
-}
-
-async function readText(
-  body: AsyncIterable<Uint8Array> | null,
-  maxBytes: number,
-  url: URL,
-  signal: AbortSignal,
-): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of body ?? []) {
-      bytes += chunk.length;
-      if (bytes > maxBytes) throw new WebRequestFailed(`${url.host} responded with more than ${maxBytes} bytes`);
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    throw error instanceof WebRequestFailed ? error : networkFault(error, url, signal);
-  }
-  return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
 function networkFault(error: unknown, url: URL, signal: AbortSignal): unknown {

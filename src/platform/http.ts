@@ -109,7 +109,7 @@ export async function getJson<T>(
   return retryRequest(
     async () => {
       const response = await get(url, headers, signal);
-      const text = await withNetworkErrors(() => readText(response, MAX_JSON_BYTES), signal);
+      const text = await withNetworkErrors(() => readText(response.body, MAX_JSON_BYTES, tooLongJson), signal);
       return { value: parseJson(text, schema), headers: response.headers };
     },
     policy,
@@ -117,19 +117,21 @@ export async function getJson<T>(
   );
 }
 
-/**
- * Reads a body as text.
- * @throws RequestFailed if the body is longer than `maxBytes`, without reading the rest
- */
-async function readText(response: Response, maxBytes: number): Promise<string> {
+const tooLongJson = () =>
+  new RequestFailed(`the response is longer than ${MAX_JSON_BYTES} bytes`, { retryable: false });
+
+/** Reads a body as text. Throws an error if the body is longer than `maxBytes`, without reading the rest. */
+export async function readText(
+  body: AsyncIterable<Uint8Array> | null,
+  maxBytes: number,
+  tooLong: () => Error,
+): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   // Leaving the loop cancels the body.
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > maxBytes) {
-      throw new RequestFailed(`the response is longer than ${maxBytes} bytes`, { retryable: false });
-    }
+    if (bytes > maxBytes) throw tooLong();
     chunks.push(chunk);
   }
   return new TextDecoder().decode(Buffer.concat(chunks));

@@ -124,7 +124,8 @@ let prefix: readonly string[] | undefined;
  * those in other sessions: on request, when the program has ended, and when this process dies, even from kill -9.
  */
 export function startSupervised(start: ProgramStart): SupervisedProcess {
-  prefix ??= subreaperPrefix();
+  // A subreaper is the new parent of orphaned descendants, so that a daemonized program can still be found.
+  prefix ??= prctlPrefix(OPTIONS.subreaper, 1);
   const [file = process.execPath, ...args] = [...prefix, process.execPath, KEEPER];
   // The supervisor does not get the program's environment, which could break it.
   const keeper = spawn(file, args, { env: {}, detached: true, stdio: ["pipe", "pipe", "pipe", "pipe"] });
@@ -180,14 +181,6 @@ const SIGKILL = 9;
 
 const PERL = ["/usr/bin/perl", "/usr/local/bin/perl"];
 const PYTHON = ["/usr/bin/python3", "/usr/local/bin/python3"];
-
-/**
- * Returns a command prefix that makes its process a subreaper, the new parent of orphaned descendants, so that a
- * daemonized program can still be found.
- */
-function subreaperPrefix(): readonly string[] {
-  return prctlPrefix(OPTIONS.subreaper, 1);
-}
 
 /**
  * Returns a command prefix for a program that the kernel kills when the thread that started it ends, even if the

@@ -1,7 +1,8 @@
 // Files that nothing may open because SQLite holds locks on them, which closing any other descriptor would drop.
-import { type BigIntStats, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { getEnvironmentData, setEnvironmentData } from "node:worker_threads";
 import { UserError } from "./errors.js";
+import { exactStatOf } from "./file-stats.js";
 
 /**
  * Files that this process must not open through `fs`, because a library holds POSIX locks on them: closing any
@@ -44,7 +45,7 @@ function activeReservations(): Reservation[] {
 /** Returns whether the path was reserved and now leads to another file, or to none. */
 export function isReservedFileReplaced(path: string): boolean {
   const former = activeReservations().filter((reservation) => reservation.path === path);
-  return former.length > 0 && !former.some((reservation) => isSame(statsOf(path), reservation));
+  return former.length > 0 && !former.some((reservation) => isSame(exactStatOf(path), reservation));
 }
 
 function listReserved(): string[] {
@@ -56,15 +57,15 @@ function listReserved(): string[] {
 export function isReserved(path: string): boolean {
   const reserved = listReserved();
   if (reserved.length === 0) return false;
-  const stats = statsOf(path);
-  return stats !== undefined && reserved.some((file) => isSame(statsOf(file), stats));
+  const stats = exactStatOf(path);
+  return stats !== undefined && reserved.some((file) => isSame(exactStatOf(file), stats));
 }
 
 /** Returns the inode numbers of the reserved files, for readers of many files that call `stat` anyway. */
 export function reservedInodes(): ReadonlySet<number> {
   return new Set(
     listReserved()
-      .flatMap((path) => statsOf(path)?.ino ?? [])
+      .flatMap((path) => exactStatOf(path)?.ino ?? [])
       .map(Number),
   );
 }
@@ -79,15 +80,8 @@ export function refuseReserved(path: string): void {
   );
 }
 
-function statsOf(path: string): BigIntStats | undefined {
-  try {
-    return statSync(path, { bigint: true, throwIfNoEntry: false });
-  } catch {
-    // The path leads through a file. Opening it reports that.
-    return undefined;
-  }
-}
+type FileId = Pick<Reservation, "ino" | "dev">;
 
-function isSame(a: BigIntStats | undefined, b: { readonly ino: bigint; readonly dev: bigint }): boolean {
+function isSame(a: FileId | undefined, b: FileId): boolean {
   return a !== undefined && a.dev === b.dev && a.ino === b.ino;
 }

@@ -13,6 +13,7 @@ import { createModel } from "../runs/model-of-run.js";
 import type { RunOptions } from "../runs/run-flags.js";
 import { agentOf, newRunSettings, notesOnSent } from "../runs/settings-from-options.js";
 import { withStore } from "../store/open-store.js";
+import { addDays } from "../text/utc-day.js";
 import { findReadableMail, type Mailbox, openMailbox } from "../tools/mailbox.js";
 import { openExternalResources } from "../tools/tool-connections.js";
 import type { ChatTrace } from "../traces/trace.js";
@@ -70,7 +71,7 @@ export function ask(
           history: [],
           question: words.join(" ").trim(),
           instructions: null,
-          binding: { inbox, queryDate: options.before === undefined ? null : dayBefore(options.before) },
+          binding: { inbox, queryDate: options.before === undefined ? null : addDays(options.before, -1) },
           timeoutMs: settings.taskTimeoutMs,
           repeated: null,
         },
@@ -113,10 +114,6 @@ export function modelToAsk<T extends Omit<AskOptions, "question">>(options: T, e
 /** Returns the start of a note about missing keys. */
 export function noKey(): string {
   return `No API key is set (${Object.values(API_KEY_VARIABLES).flat().join(", ")})`;
-}
-
-function dayBefore(day: string): string {
-  return new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(0, 10);
 }
 
 /** Throws if the answer is not worth storing: the key was refused, the account is empty, or the user interrupted it. */

@@ -22,7 +22,7 @@ import {
   withTraits,
   words,
 } from "../../platform/flag-values.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { definedProperties, presentProperties } from "../../platform/optional-values.js";
 import type { Db } from "../../store/open-store.js";
 import { table } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
@@ -163,9 +163,7 @@ const agentShape = {
 type AgentFlags = z.output<z.ZodObject<typeof agentShape>>;
 
 /** Returns the changes of the agent and of its settings. A null setting restores its default. */
-function changesOf({ name, description, prompt, model, ...flags }: AgentFlags) {
-  const { maxTurns, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice, toolResults } =
-    flags;
+function changesOf({ id: _, name, description, prompt, model, ...settings }: AgentFlags) {
   return {
     columns: definedProperties({
       name,
@@ -173,16 +171,7 @@ function changesOf({ name, description, prompt, model, ...flags }: AgentFlags) {
       prompt: prompt === undefined ? prompt : textOrFile(prompt, "--prompt"),
       model,
     }),
-    settings: definedProperties({
-      maxTurns,
-      maxTokens,
-      reasoningTokens,
-      reasoningEffort,
-      temperature,
-      toolCalls,
-      toolChoice,
-      toolResults,
-    }),
+    settings: definedProperties(settings),
   };
 }
 
@@ -265,7 +254,7 @@ export const createAgentCommand = defineCommand(
       description: "Tool ids, separated by commas [default: email_search,email_get,return_final_answer]",
     }),
   }),
-  async (flags, context) => {
+  async ({ tools, ...flags }, context) => {
     const { columns, settings } = changesOf(flags);
     if (columns.prompt === undefined) {
       throw new UserError(
@@ -279,8 +268,8 @@ export const createAgentCommand = defineCommand(
       ...columns,
       prompt: columns.prompt,
       // A new agent already has all defaults.
-      settings: Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null)),
-      tools: flags.tools?.map((tool) => ({ id: tool })),
+      settings: presentProperties(settings),
+      tools: tools?.map((tool) => ({ id: tool })),
     };
     await changeAgent("Created", context, (db, { createAgent }) => createAgent(db, agent).id);
   },

@@ -15,6 +15,7 @@ import {
   GLOBAL_FLAGS,
   nameOf,
   type TableEntry,
+  writtenFlags,
 } from "../command.js";
 import { configuredDatabase } from "../config/find-config.js";
 import { defineCommand } from "../flags/define-command.js";
@@ -83,7 +84,7 @@ async function candidates(
 ): Promise<readonly string[]> {
   const path = findEntry(positionalWords(before, GLOBAL_FLAGS), table);
   const entry = path.at(-1);
-  if (entry === undefined) return current.startsWith("-") ? written(GLOBAL_FLAGS) : table.map(nameOf);
+  if (entry === undefined) return current.startsWith("-") ? writtenFlags(GLOBAL_FLAGS) : table.map(nameOf);
   if (!("load" in entry)) return entry.subcommands.map(nameOf);
   const command = await entry.load();
   const flags = { ...command.flags, ...GLOBAL_FLAGS };
@@ -99,7 +100,7 @@ async function candidates(
   };
   const flag = findFlag(before.at(-1) ?? "", flags);
   if (flag !== undefined && flags[flag]?.type !== "boolean") return valuesOf(flags[flag], typed);
-  if (current.startsWith("-")) return written(flags).filter((name) => !before.includes(name));
+  if (current.startsWith("-")) return writtenFlags(flags).filter((name) => !before.includes(name));
   return valuesOf(argumentAt(command, positionals.length), typed);
 }
 
@@ -124,10 +125,6 @@ function findFlag(word: string, flags: Flags): string | undefined {
   if (!word.startsWith("-")) return undefined;
   const name = word.replace(/^--?/, "");
   return Object.keys(flags).find((each) => each === name || flags[each]?.alias === name);
-}
-
-function written(flags: Flags): string[] {
-  return Object.keys(flags).map((name) => `--${name}`);
 }
 
 /** Returns the argument at a position. The last argument might accept several values. */

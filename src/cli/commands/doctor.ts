@@ -113,11 +113,10 @@ function snapshotRows({ obstacle, ready, notReady, unavailable, install, without
   return rows;
 }
 
-async function factsOf(db: Db, file: string): Promise<DatabaseFacts> {
-  const { listOwners } = await import("../../mail/owners.js");
+async function factsOf(db: Db, file: string, owners: readonly Owner[]): Promise<DatabaseFacts> {
   const { bavail, bsize } = await statfs(dirname(file));
   const ownersByBasis: Record<string, number> = {};
-  for (const { basis } of listOwners(db)) ownersByBasis[basis ?? "none"] = (ownersByBasis[basis ?? "none"] ?? 0) + 1;
+  for (const { basis } of owners) ownersByBasis[basis ?? "none"] = (ownersByBasis[basis ?? "none"] ?? 0) + 1;
   return {
     file,
     fileBytes: statSync(file).size,
@@ -157,7 +156,9 @@ async function checkDatabase(repair: boolean, context: AppContext): Promise<Data
     return await withStore(context.settings, async (db) => {
       if (repair) showRepair(context, (update) => repairIndex(db, update));
       context.note("Reading the entire file. A large file takes a while.");
-      return { findings: [...checkHealth(db)], facts: await factsOf(db, path), owners: listOwners(db) };
+      const findings = [...checkHealth(db)];
+      const owners = listOwners(db);
+      return { findings, facts: await factsOf(db, path, owners), owners };
     });
   } catch (error) {
     const { databaseError } = await import("../../store/database-error.js");

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { API_KEY_VARIABLES } from "../../models/model-names.js";
 import { flagName } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
-import { traitsOf } from "../../platform/flag-values.js";
+import { isOptional, traitsOf } from "../../platform/flag-values.js";
 import { isLoopback, parseHttpUrl } from "../../platform/http.js";
 import { didYouMean } from "../../platform/near-names.js";
 import { presentProperties } from "../../platform/optional-values.js";
@@ -244,8 +244,7 @@ function configField(flag: RunFlagName): ConfigField {
 }
 
 function withoutDefault(schema: z.ZodType): z.ZodType {
-  const hasDefault = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault;
-  return hasDefault ? withoutDefault(schema.unwrap() as z.ZodType) : schema;
+  return isOptional(schema) ? withoutDefault(schema.unwrap() as z.ZodType) : schema;
 }
 
 const SECTION_INFO: Readonly<

@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { flagName, helpHint } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
-import { type NameKind, traitsOf } from "../../platform/flag-values.js";
-import { presentProperties } from "../../platform/optional-values.js";
+import { isOptional, layersOf, type NameKind, traitsOf } from "../../platform/flag-values.js";
+import { compact, presentProperties } from "../../platform/optional-values.js";
 import {
   type Argument,
   type Command,
@@ -11,6 +11,7 @@ import {
   type CommandDefinition,
   type Flag,
   lastRepeated,
+  pathOf,
 } from "../command.js";
 import { argumentNames, firstArgumentFlag } from "./first-argument.js";
 
@@ -115,32 +116,15 @@ export function describe(field: z.ZodType): string | undefined {
 
 /** Returns the type of a field's input, which can be inside defaults and transformations. */
 function typeOf(field: z.ZodType): FlagType {
-  const { placeholder } = field.meta() ?? {};
-  if (field instanceof z.ZodOptional || field instanceof z.ZodDefault) {
-    const inner = typeOf(field.def.innerType as z.ZodType);
-    return { ...inner, isRequired: false, placeholder: placeholder ?? inner.placeholder, ...traitsOf(field) };
-  }
-  if (field instanceof z.ZodPipe) {
-    const input = typeOf(field.def.in as z.ZodType);
-    return { ...input, placeholder: placeholder ?? input.placeholder, ...traitsOf(field) };
-  }
-  const type = field instanceof z.ZodBoolean ? "boolean" : field instanceof z.ZodNumber ? "number" : "string";
+  const layers = layersOf(field);
+  const input = layers.at(-1);
+  const type = input instanceof z.ZodBoolean ? "boolean" : input instanceof z.ZodNumber ? "number" : "string";
+  const offered = input instanceof z.ZodEnum ? input.options.map(String) : undefined;
+  const [placeholder = placeholderOf(offered)] = compact(layers.map((layer) => layer.meta()?.placeholder));
   const { isList = false, isRepeated = false, completes } = traitsOf(field);
-  const choices = choicesOf(field);
-  return {
-    type,
-    isArray: field instanceof z.ZodArray && !isRepeated,
-    isList,
-    isRepeated,
-    isRequired: type !== "boolean",
-    placeholder: placeholder ?? placeholderOf(choices),
-    completes,
-    offered: choices,
-  };
-}
-
-function choicesOf(field: z.ZodType): readonly string[] | undefined {
-  return field instanceof z.ZodEnum ? field.options.map(String) : undefined;
+  const isArray = input instanceof z.ZodArray && !isRepeated;
+  const isRequired = type !== "boolean" && !layers.some(isOptional);
+  return { type, isArray, isList, isRepeated, isRequired, placeholder, completes, offered };
 }
 
 /** Longer lists of choices appear only in the flag's description. */
@@ -164,7 +148,7 @@ export function readFlags<T extends z.ZodType>(usage: string, schema: T, argv: A
   throw new UserError(
     "flag_invalid",
     `${name === null ? "" : `${argumentName}: `}${issue?.message ?? "cannot be used"}.`,
-    helpHint(usage.replace(/ [<[].*$/, "")),
+    helpHint(pathOf(usage)),
   );
 }
 

@@ -2,7 +2,7 @@
 // (--run, --inbox). Commands that only read accept neither: they take the newest run, or the only mailbox.
 import { helpHint } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
-import { type Flag, type Flags, lastRepeated } from "../command.js";
+import { type Flag, type Flags, lastRepeated, pathOf } from "../command.js";
 
 type Argv = Readonly<Record<string, unknown>>;
 
@@ -77,7 +77,7 @@ export function withFirstArgument(usage: string, argv: Argv): Argv {
     .map(([, required = ""]) => required)
     .filter((required) => [complete[required] ?? []].flat().length === 0);
   if (missing.length === 0) return complete;
-  const path = usage.replace(/ [<[].*$/, "");
+  const path = pathOf(usage);
   const names = missing.map((each) => each.toUpperCase());
   throw new UserError("usage", `${path}: ${areRequired(names)}`, helpHint(path));
 }

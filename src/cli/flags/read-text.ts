@@ -2,6 +2,7 @@
 import { statSync } from "node:fs";
 import { shellWord } from "../../platform/command-line.js";
 import { reasonOf, UserError } from "../../platform/errors.js";
+import { statOf } from "../../platform/file-stats.js";
 import { readNamedFile } from "../../platform/files.js";
 
 const MAX_BYTES = 4_000_000;
@@ -26,19 +27,10 @@ export function readText(path: string, flag: string): string {
  */
 export function textOrFile(value: string, flag: string): string {
   if (value.startsWith("@")) return readText(value.slice(1), flag).trimEnd();
-  if (!isFile(value)) return value;
+  if (!statOf(value)?.isFile()) return value;
   throw new UserError(
     "flag_invalid",
     `${flag}: expected text, but ${value} is a file.`,
     `To use its contents: ${flag} ${shellWord(`@${value}`)}`,
   );
-}
-
-function isFile(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
-  } catch {
-    // Text can be too long for a path, or contain a NUL character.
-    return false;
-  }
 }

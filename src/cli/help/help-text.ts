@@ -9,6 +9,7 @@ import {
   type Flags,
   GLOBAL_FLAGS,
   nameOf,
+  pathOf,
 } from "../command.js";
 import { EXAMPLES, type Example } from "./examples.js";
 
@@ -84,7 +85,7 @@ export function commandHelp(
     args.length > 0 && { title: "Arguments", rows: args },
     ...listed.map(({ title, flags }) => Object.keys(flags).length > 0 && { title, rows: flagRows(flags) }),
   ]);
-  const path = usage.replace(/ [<[].*$/, "");
+  const path = pathOf(usage);
   const left = countFlags(groups) - countFlags(listed);
   const more = `${left} more flags: art-e ${path} --help all. A flag in front of --help shows all of its group.`;
   const last = compact([left > 0 && wrapAnsi(more, columns), globalFlags(columns)]);

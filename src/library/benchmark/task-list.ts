@@ -1,6 +1,6 @@
 // Questions as a program passes them: checked, and with the dataset they were loaded from.
-import { createHash } from "node:crypto";
 import { NEVER } from "../../platform/deadline.js";
+import { sha256Of } from "../../platform/download.js";
 import { checkQuestions, type SelectedQuestions } from "../../questions/dataset.js";
 import type { TaskSet } from "../../tasks/question.js";
 import type { Question } from "../published-types.js";
@@ -25,8 +25,4 @@ export async function checkedQuestions(tasks: readonly Question[], signal = NEVE
       ? origin
       : { source: "tasks of a program", revision: null, sha256: sha256Of(JSON.stringify(questions)), split };
   return { set, questions };
-}
-
-function sha256Of(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

@@ -3,6 +3,7 @@ import { createReadStream, type Stats, statSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { UserError } from "../../platform/errors.js";
+import { statOf } from "../../platform/file-stats.js";
 import { CORPUS_FORMATS, type CorpusFormat, type CorpusSource } from "../email.js";
 import { batchMails, type ReadItems } from "./readers/batch-mails.js";
 import { readFolder, recognizeFile, whyNoMailIn } from "./readers/folder.js";
@@ -106,20 +107,12 @@ async function findFiles(folder: string, form: "parquet" | "mbox"): Promise<stri
     const files: string[] = [];
     for (const name of names.sort()) {
       const file = join(path, name);
-      if (isFile(file) && (await contentKind(file)).kind === form) files.push(file);
+      // A link can be broken.
+      if (statOf(file)?.isFile() && (await contentKind(file)).kind === form) files.push(file);
     }
     if (files.length > 0) return files;
   }
   return [];
-}
-
-function isFile(path: string): boolean {
-  try {
-    return statSync(path).isFile();
-  } catch {
-    // A broken link.
-    return false;
-  }
 }
 
 /** Reads all footers first, to detect a truncated shard before reading any mail. */

@@ -1,4 +1,6 @@
 // Errors of the API: their codes and statuses, and the conversion of anything thrown.
+import { NoteConflict } from "../../error-analysis/coding.js";
+import { LabelConflict } from "../../evals/labeling.js";
 import { UserError } from "../../platform/errors.js";
 
 /** HTTP status per error code. The first five codes come from the compatible API. */
@@ -81,6 +83,8 @@ const CODES = new Map<string, ErrorCode>([
   ["agent_builtin", "CONFLICT"],
   ["tool_builtin", "CONFLICT"],
   ["review_conflict", "CONFLICT"],
+  ["note_conflict", "CONFLICT"],
+  ["label_conflict", "CONFLICT"],
 ]);
 
 /** Converts anything thrown into a response. */
@@ -88,9 +92,16 @@ export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof UserError && thrown.exitCode === 2) {
     const { code, message, hint } = thrown;
-    return new ApiError(CODES.get(code) ?? "VALIDATION_ERROR", message, { reason: code, hint });
+    return new ApiError(CODES.get(code) ?? "VALIDATION_ERROR", message, { reason: code, hint, ...currentOf(thrown) });
   }
   return internalError();
+}
+
+/** Returns the note or label that is in the way of a new one. */
+function currentOf(thrown: UserError) {
+  if (!(thrown instanceof NoteConflict || thrown instanceof LabelConflict)) return {};
+  const { createdAt, ...current } = thrown.current;
+  return { current: { ...current, created_at: createdAt } };
 }
 
 /** A bug in this program. The client receives no details. */

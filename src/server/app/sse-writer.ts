@@ -54,11 +54,11 @@ export class SseWriter {
   }
 
   /** Sends one event. Strings are sent unchanged, anything else as JSON. */
-  async send(data: unknown, name?: string): Promise<void> {
+  async send(data: unknown): Promise<void> {
     const { controller } = this;
     if (controller === null) return;
     const text = typeof data === "string" ? data : JSON.stringify(data);
-    this.write(`${name === undefined ? "" : `event: ${name}\n`}data: ${text}\n\n`);
+    this.write(`data: ${text}\n\n`);
     if ((controller.desiredSize ?? 0) > 0) return;
     await new Promise<void>((resolve) => {
       const stall = setTimeout(() => this.disconnectStalled(), this.limits.stallMs);

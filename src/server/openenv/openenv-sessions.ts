@@ -54,8 +54,7 @@ const actionSchema = z.union([
 type Action = z.output<typeof actionSchema>;
 
 export function readReset({ seed, episode_id, split, index, task_id, ...others }: z.output<typeof resetSchema>): Reset {
-  const request = Object.entries({ seed, episode_id, split, index, task_id }).filter(([, value]) => value != null);
-  return { request: Object.fromEntries(request), ignored: Object.keys(others) };
+  return { request: presentProperties({ seed, episode_id, split, index, task_id }), ignored: Object.keys(others) };
 }
 
 /** Formats issues like pydantic. */

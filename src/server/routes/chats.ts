@@ -112,10 +112,10 @@ async function streamAnswer(services: Services, chat: Chat, stream: SseWriter, r
 }
 
 /** Sends one piece of data after the other, because the agent does not wait until the parts of a reply are sent. */
-export function sendInOrder(stream: SseWriter): (data: unknown, name?: string) => Promise<void> {
+export function sendInOrder(stream: SseWriter): (data: unknown) => Promise<void> {
   let queue: Promise<void> = Promise.resolve();
-  return (data, name) => {
-    queue = queue.then(() => stream.send(data, name));
+  return (data) => {
+    queue = queue.then(() => stream.send(data));
     return queue;
   };
 }

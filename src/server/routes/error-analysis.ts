@@ -1,6 +1,6 @@
 // Routes for coding notes and failure modes.
 import { z } from "zod";
-import { deleteNote, listNotes, NoteConflict, noteSchema, saveNote } from "../../error-analysis/coding.js";
+import { deleteNote, listNotes, noteSchema, saveNote } from "../../error-analysis/coding.js";
 import { changeModes, modeChangeSchema, readTaxonomy } from "../../error-analysis/modes.js";
 import { groupNotes } from "../../error-analysis/propose-modes.js";
 import { withValidDraw } from "../../evals/labels.js";
@@ -8,7 +8,6 @@ import type { Model } from "../../models/model.js";
 import { isRemote, parseModelName } from "../../models/model-names.js";
 import { UserError } from "../../platform/errors.js";
 import { getRun } from "../../traces/runs-store.js";
-import { ApiError } from "../app/api-error.js";
 import { defineRoute, type Route, type Services } from "../app/route.js";
 import {
   changedModesShape,
@@ -97,7 +96,7 @@ export function errorAnalysisRoutes({ db, lists, models }: Services): Route[] {
           probability,
         } = body;
         const given = { traceId, note, annotator, isRepeat, drawnFrom, probability };
-        withNoteConflicts(() => saveNote(db, given, body.seen));
+        saveNote(db, given, body.seen);
         return { notes: listNotes(db) };
       },
     }),
@@ -153,18 +152,6 @@ export function errorAnalysisRoutes({ db, lists, models }: Services): Route[] {
       },
     }),
   ];
-}
-
-/** Sends the current note with a conflict. */
-function withNoteConflicts(save: () => void): void {
-  try {
-    save();
-  } catch (error) {
-    if (!(error instanceof NoteConflict)) throw error;
-    const { createdAt, ...current } = error.current;
-    const details = { reason: error.code, hint: error.hint, current: { ...current, created_at: createdAt } };
-    throw new ApiError("CONFLICT", error.message, details);
-  }
 }
 
 async function openProposer(models: Services["models"], id: string): Promise<Model> {

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { createTool, deleteTool, updateTool } from "../../agents/registry.js";
 import type { JsonObject } from "../../platform/json.js";
+import { definedProperties } from "../../platform/optional-values.js";
 import { getTool, listTools, registryIdSchema, type StoredTool } from "../../tools/tools-store.js";
 import { ApiError, refuseStale } from "../app/api-error.js";
 import { defineRoute, parseJson, type Route, type Services } from "../app/route.js";
@@ -102,9 +103,7 @@ export function toolRoutes(services: Services): Route[] {
 
 /** Returns the fields that are set, under the registry's names. */
 function toToolFields({ parameters_schema, handler_config, ...same }: z.output<typeof changes>) {
-  const fields = { ...same, parametersSchema: parameters_schema, handlerConfig: handler_config };
-  const fieldsSet = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(fieldsSet) as { [K in keyof typeof fields]?: Exclude<(typeof fields)[K], undefined> };
+  return definedProperties({ ...same, parametersSchema: parameters_schema, handlerConfig: handler_config });
 }
 
 function toolJson(tool: StoredTool) {

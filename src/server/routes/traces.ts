@@ -4,7 +4,7 @@ import { z } from "zod";
 import { notesOfTrace } from "../../error-analysis/coding.js";
 import { criterionNameSchema, OVERALL, sentenceSchema, writeCriterion } from "../../evals/criteria.js";
 import { summarizeLabels } from "../../evals/label-agreement.js";
-import { LabelConflict, saveGivenLabel } from "../../evals/labeling.js";
+import { saveGivenLabel } from "../../evals/labeling.js";
 import { deletePersonLabel, labelsOfTrace, withValidDraw } from "../../evals/labels.js";
 import { SCORES } from "../../scoring/scorers.js";
 import { parseListQuery } from "../../store/list-query.js";
@@ -274,7 +274,7 @@ export function labelRoutes({ db, lists }: Services): Route[] {
         const { criterion, label, drawn, probability, basis, seen } = body;
         const note = body.note?.trim() || null;
         const given = { traceId, criterion, label, note, annotator, isRepeat, drawn, drawnFrom, probability, basis };
-        const id = withLabelConflicts(() => saveGivenLabel(db, given, seen));
+        const id = saveGivenLabel(db, given, seen);
         return { id, ...summaryJson(db, body.criterion) };
       },
     }),
@@ -307,18 +307,6 @@ export function labelRoutes({ db, lists }: Services): Route[] {
       },
     }),
   ];
-}
-
-/** Sends the current label with a conflict. */
-function withLabelConflicts<T>(save: () => T): T {
-  try {
-    return save();
-  } catch (error) {
-    if (!(error instanceof LabelConflict)) throw error;
-    const { createdAt, ...current } = error.current;
-    const details = { reason: error.code, hint: error.hint, current: { ...current, created_at: createdAt } };
-    throw new ApiError("CONFLICT", error.message, details);
-  }
 }
 
 function summaryJson(db: Db, criterion: string) {

@@ -10,6 +10,7 @@ import type { Db } from "../../../store/open-store.js";
 import type { CommandContext } from "../../command.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
 import { seedShape } from "../../flags/eval-flags.js";
+import { lineReplies, type Replies, withReplies } from "../../terminal.js";
 import { summaryOf } from "./label-traces.js";
 
 const codeTracesSchema = z.object({
@@ -81,29 +82,27 @@ async function askNotes(
   const { deleteNote, listNotes, NoteConflict, noteSchema, saveNote } = await import(
     "../../../error-analysis/coding.js"
   );
-  const replies = process.stdin.isTTY && process.stderr.isTTY ? keyReplies(() => listNotes(db)) : lineReplies();
-  signal.addEventListener("abort", replies.close, { once: true });
-  const traces = [...coding.queue];
   const { getTrace } = await import("../../../traces/traces-store.js");
-  let done = 0;
-  let seen: string | null = null;
-  let since = pass.sinceNewMode;
-  try {
-    while (done < traces.length) {
-      const draw = traces[done];
-      if (draw === undefined) break;
+  const isTerminal = process.stdin.isTTY && process.stderr.isTTY;
+  const opened = isTerminal ? keyReplies(() => listNotes(db)) : lineReplies(PROMPT);
+  return withReplies(opened, signal, async (replies) => {
+    const { queue } = coding;
+    let done = 0;
+    let seen: string | null = null;
+    let since = pass.sinceNewMode;
+    for (let draw = queue[done]; draw !== undefined; draw = queue[done]) {
       const { traceId } = draw;
       const trace = getTrace(db, traceId);
       const known = listNotes(db);
       const earlier = known.slice(0, CHOICES);
-      out.note(`\n${done + 1}/${traces.length}  ${traceId}\n${summaryOf(trace)}`);
+      out.note(`\n${done + 1}/${queue.length}  ${traceId}\n${summaryOf(trace)}`);
       for (const [i, { note, traces: n }] of earlier.entries()) out.note(`  ${i + 1}  ${note} (${n})`);
       const reply = await replies.next();
       if (reply === "q") break;
       if (reply === "t") out.note(traceText(trace));
       else if (reply === "u") {
         if (done === 0) out.note("Nothing to undo.");
-        else deleteNote(db, traces[--done]?.traceId ?? "");
+        else deleteNote(db, queue[--done]?.traceId ?? "");
         seen = null;
       } else {
         const parsed = reply === "n" ? { data: null } : noteSchema.safeParse(chosenNote(reply, earlier));
@@ -125,30 +124,8 @@ async function askNotes(
         }
       }
     }
-  } finally {
-    signal.removeEventListener("abort", replies.close);
-    replies.close();
-  }
-  return done;
-}
-
-/** `next` returns a command letter, a digit or a note, and `q` at the end of the input. */
-interface Replies {
-  next(): Promise<string>;
-  close(): void;
-}
-
-function lineReplies(): Replies {
-  const lines = createInterface({ input: process.stdin, terminal: false });
-  const iterator = lines[Symbol.asyncIterator]();
-  return {
-    async next() {
-      process.stderr.write(PROMPT);
-      const { value, done } = await iterator.next();
-      return done === true ? "q" : value.trim();
-    },
-    close: () => lines.close(),
-  };
+    return done;
+  });
 }
 
 /**

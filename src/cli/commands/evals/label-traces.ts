@@ -1,5 +1,4 @@
 // The command `evals label`: labels traces, and lists, exports and deletes labels.
-import { createInterface } from "node:readline";
 import { z } from "zod";
 import { criterionNameSchema, modeFlag, OVERALL } from "../../../evals/criteria.js";
 import type { EvaluatedTrace, LabelSources } from "../../../evals/definition.js";
@@ -11,7 +10,7 @@ import { UserError } from "../../../platform/errors.js";
 import { file, repeated, runName, text, toggle } from "../../../platform/flag-values.js";
 import { compact } from "../../../platform/optional-values.js";
 import { labelSourcesText } from "../../../reports/eval-text.js";
-import { estimateText } from "../../../reports/figure-text.js";
+import { estimateText, oneLine } from "../../../reports/figure-text.js";
 import { traceText } from "../../../reports/trace-text.js";
 import type { Db } from "../../../store/open-store.js";
 import { counted, table } from "../../../text/format.js";
@@ -19,6 +18,7 @@ import { askedOf } from "../../../traces/trace.js";
 import type { CommandContext } from "../../command.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
 import { seedShape } from "../../flags/eval-flags.js";
+import { lineReplies, type Replies, withReplies } from "../../terminal.js";
 
 interface Reply {
   readonly label: EvalLabel;
@@ -266,13 +266,9 @@ function nothingToLabel({ adjudicate, confirm }: Pick<LabelFlags, "adjudicate" |
 }
 
 /** Shows one trace after another on stderr and reads one label per line from stdin. Saves each label immediately. */
-async function askAll(sessions: readonly Session[], { signal, out }: CommandContext): Promise<Labeled> {
-  const lines = createInterface({ input: process.stdin, terminal: false });
-  const stop = () => lines.close();
-  signal.addEventListener("abort", stop, { once: true });
-  const replies = lines[Symbol.asyncIterator]();
-  let count = 0;
-  try {
+function askAll(sessions: readonly Session[], { signal, out }: CommandContext): Promise<Labeled> {
+  return withReplies(lineReplies(PROMPT), signal, async (replies) => {
+    let count = 0;
     for (const { criterion, labeling } of sessions) {
       if (sessions.length > 1) out.note(`\n${criterion}: good means that the trace does not have this mode.`);
       if (labeling.sentence !== null) out.note(`Good means: ${labeling.sentence}`);
@@ -283,11 +279,8 @@ async function askAll(sessions: readonly Session[], { signal, out }: CommandCont
         count++;
       }
     }
-  } finally {
-    signal.removeEventListener("abort", stop);
-    lines.close();
-  }
-  return { count, isComplete: true };
+    return { count, isComplete: true };
+  });
 }
 
 /** Asks again if somebody else has labeled the trace in the meantime. Returns null if the annotator quits. */
@@ -295,7 +288,7 @@ async function askUntilSaved(
   labeling: Labeling,
   item: TraceToLabel,
   position: string,
-  replies: AsyncIterator<string>,
+  replies: Replies,
   note: (text: string) => void,
 ): Promise<Reply | null> {
   const { LabelConflict } = await import("../../../evals/labeling.js");
@@ -317,15 +310,13 @@ async function askUntilSaved(
 async function ask(
   { trace, isRepeat, labels = [] }: TraceToLabel,
   position: string,
-  replies: AsyncIterator<string>,
+  replies: Replies,
   note: (text: string) => void,
 ): Promise<Reply | null> {
   note(`\n${position}${isRepeat ? "  asked again" : ""}  ${trace.traceId}\n${summaryOf(trace)}`);
   for (const label of labels) note(givenText(label));
   for (;;) {
-    process.stderr.write(PROMPT);
-    const { value, done } = await replies.next();
-    const line = done === true ? "q" : value.trim();
+    const line = await replies.next();
     const [, key = "", reason = ""] = /^(\S+)\s*(.*)$/s.exec(line) ?? [];
     const label = KEYS[key.toLowerCase()];
     if (label !== undefined) return { label, note: reason === "" ? null : reason };
@@ -336,7 +327,7 @@ async function ask(
 }
 
 function givenText({ annotator, label, note }: GivenLabel): string {
-  return `${annotator}: ${label}${note === null ? "" : `, because ${oneLine(note)}`}`;
+  return `${annotator}: ${label}${note === null ? "" : `, because ${oneLine(note, 200)}`}`;
 }
 
 /** Returns the most requested facts of a trace: the question, the answer, its sources, and the correct answer. */
@@ -421,7 +412,7 @@ function labelsText(labels: readonly TraceLabel[], agreement: readonly Annotator
     annotator ?? source,
     basis === "adjudicated" ? basis : isRepeat ? "asked again" : basis === "coded" ? basis : drawn,
     createdAt.slice(0, 16),
-    oneLine(note ?? "").slice(0, 60),
+    oneLine(note ?? "", 60),
   ]);
   const text = table(["trace", "label", "by", "drawn", "given", "why"], rows);
   if (agreement.length === 0) return text;
@@ -432,8 +423,4 @@ function labelsText(labels: readonly TraceLabel[], agreement: readonly Annotator
     estimateText(kappa),
   ]);
   return `${text}\n\n${table(["annotators", "shared traces", "same label (95%)", "kappa (95%)"], pairs)}`;
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").slice(0, 200);
 }

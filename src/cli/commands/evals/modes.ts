@@ -1,5 +1,4 @@
 // The command `evals modes`: failure modes and the notes in them.
-import { createInterface } from "node:readline";
 import { z } from "zod";
 import { MODE_FIXES } from "../../../error-analysis/mode-fixes.js";
 import { type ModeChange, modeChangeSchema, modeNameSchema, type Taxonomy } from "../../../error-analysis/modes.js";
@@ -12,6 +11,7 @@ import { nextAfterCoding, noteLines, taxonomyText } from "../../../reports/mode-
 import { counted, usd } from "../../../text/format.js";
 import type { CommandContext } from "../../command.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
+import { lineReplies, type Replies, withReplies } from "../../terminal.js";
 
 const ACTIONS = ["list", "assign", "unassign", "merge", "rename", "split", "describe", "delete", "propose"] as const;
 
@@ -140,13 +140,9 @@ async function proposeAndAsk(flags: ModeFlags & { readonly model: string }, cont
 const PROMPT = "y accept, n skip, another name to accept it under that name, q quit > ";
 
 /** Shows one proposed mode after another on stderr. Saves an accepted one immediately. Returns the accepted names. */
-async function askAcceptance({ modes }: Proposal, context: CommandContext): Promise<string[]> {
-  const lines = createInterface({ input: process.stdin, terminal: false });
-  const stop = () => lines.close();
-  context.signal.addEventListener("abort", stop, { once: true });
-  const replies = lines[Symbol.asyncIterator]();
-  const accepted: string[] = [];
-  try {
+function askAcceptance({ modes }: Proposal, context: CommandContext): Promise<string[]> {
+  return withReplies(lineReplies(PROMPT), context.signal, async (replies) => {
+    const accepted: string[] = [];
     for (const proposed of modes) {
       context.out.note([`\n${proposed.name}: ${proposed.sentence}`, ...noteLines(proposed.notes)].join("\n"));
       const name = await acceptedName(proposed, replies, context);
@@ -156,23 +152,14 @@ async function askAcceptance({ modes }: Proposal, context: CommandContext): Prom
       await apply({ action: "assign", mode: name, sentence, notes: notes.map(({ note }) => note) }, context);
       accepted.push(name);
     }
-  } finally {
-    context.signal.removeEventListener("abort", stop);
-    lines.close();
-  }
-  return accepted;
+    return accepted;
+  });
 }
 
 /** Returns an empty string for a skipped mode, or null if the person quits or the input ends. */
-async function acceptedName(
-  { name }: ProposedMode,
-  replies: AsyncIterator<string>,
-  { out }: CommandContext,
-): Promise<string | null> {
+async function acceptedName({ name }: ProposedMode, replies: Replies, { out }: CommandContext): Promise<string | null> {
   for (;;) {
-    process.stderr.write(PROMPT);
-    const { value, done } = await replies.next();
-    const line = done === true ? "q" : value.trim();
+    const line = await replies.next();
     if (line === "q") return null;
     if (line === "n") return "";
     if (line === "y") return name;
