@@ -520,6 +520,19 @@ export const openaiErrorShape = z
   })
   .openapi("OpenAIError");
 
+type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : Name;
+
+/** Returns an object with its property names as in responses: `agentId` becomes `agent_id`. */
+export function snakeKeys<T extends object>(object: T): { [Key in keyof T as SnakeCase<Key & string>]: T[Key] } {
+  const renamed = Object.entries(object).map(([name, value]) => [
+    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    value,
+  ]);
+  return Object.fromEntries(renamed) as ReturnType<typeof snakeKeys<T>>;
+}
+
 /** Converts SQLite's `2026-11-21 12:38:41` to ISO 8601. */
 export function isoTime(sqlite: string): string {
   return `${sqlite.replace(" ", "T")}Z`;

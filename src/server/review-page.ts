@@ -8,7 +8,7 @@ import { type HttpServer, openHttpServer } from "./app/http-server.js";
 import { defineRoute, type Route } from "./app/route.js";
 import { addPage } from "./app/static-pages.js";
 import { createApp } from "./create-app.js";
-import { questionDetailsShape, reviewListShape, savedReviewShape } from "./response-shapes.js";
+import { questionDetailsShape, reviewListShape, savedReviewShape, snakeKeys } from "./response-shapes.js";
 import { mailRoutes } from "./routes/mail.js";
 
 /** Only programs on this machine can reach it. */
@@ -109,7 +109,7 @@ function idOf(text: string): number {
 
 async function summaryJson(review: DatasetReview) {
   const { counts, agreement } = await review.summary();
-  return { counts, agreement: { all: agreement.all, by_check: agreement.byCheck } };
+  return { counts, agreement: snakeKeys(agreement) };
 }
 
 function detailsJson({ question, provenance, checks, mails, review }: QuestionDetails) {
@@ -121,12 +121,8 @@ function detailsJson({ question, provenance, checks, mails, review }: QuestionDe
     unanswerable: provenance?.unanswerable ?? null,
     easy: provenance?.easy ?? false,
     checks,
-    mails: mails.map(({ messageId, mail, isCited, passage, inSubject, inBody }) => ({
-      message_id: messageId,
-      is_cited: isCited,
-      passage,
-      in_subject: inSubject,
-      in_body: inBody,
+    mails: mails.map(({ mail, ...evidence }) => ({
+      ...snakeKeys(evidence),
       mail: mail && {
         subject: mail.subject,
         sender: mail.sender,

@@ -2,6 +2,7 @@
 import { NoteConflict } from "../../error-analysis/coding.js";
 import { LabelConflict } from "../../evals/labeling.js";
 import { UserError } from "../../platform/errors.js";
+import { snakeKeys } from "../response-shapes.js";
 
 /** HTTP status per error code. The first five codes come from the compatible API. */
 const STATUS = {
@@ -99,9 +100,8 @@ export function toApiError(thrown: unknown): ApiError {
 
 /** Returns the note or label that is in the way of a new one. */
 function currentOf(thrown: UserError) {
-  if (!(thrown instanceof NoteConflict || thrown instanceof LabelConflict)) return {};
-  const { createdAt, ...current } = thrown.current;
-  return { current: { ...current, created_at: createdAt } };
+  const isConflict = thrown instanceof NoteConflict || thrown instanceof LabelConflict;
+  return isConflict ? { current: snakeKeys(thrown.current) } : {};
 }
 
 /** A bug in this program. The client receives no details. */

@@ -38,6 +38,7 @@ import {
   isoTime,
   jsonObjectSchema,
   nullableJsonObjectSchema,
+  snakeKeys,
 } from "../response-shapes.js";
 import { checkToolPermissions } from "./tools.js";
 
@@ -209,14 +210,8 @@ const seenAgent = {
 export function agentRoutes(services: Services): Route[] {
   const { db } = services;
   const agentJson = (agent: StoredAgent) => ({
-    id: agent.id,
-    name: agent.name,
-    description: agent.description,
-    prompt: agent.prompt,
-    model: agent.model,
-    settings: agent.settings,
+    ...snakeKeys(agent),
     version: currentVersion(db, agent.id),
-    builtin: agent.builtin,
     tools: attachedOrDefault(db, agent.id).map(({ tool }) => tool.id),
     created_at: isoTime(agent.createdAt),
     updated_at: isoTime(agent.updatedAt),

@@ -14,6 +14,7 @@ import {
   codingQueueShape,
   modeProposalShape,
   noteCountsShape,
+  snakeKeys,
   type TaxonomyJson,
   taxonomyShape,
 } from "../response-shapes.js";
@@ -54,12 +55,7 @@ export function errorAnalysisRoutes({ db, lists, models }: Services): Route[] {
         return {
           run_id: codedRunId,
           run_name: codedRunId === null ? null : getRun(db, codedRunId).name,
-          queue: queue.map(({ traceId, isRepeat, drawnFrom, probability }) => ({
-            trace_id: traceId,
-            is_repeat: isRepeat,
-            drawn_from: drawnFrom,
-            probability,
-          })),
+          queue: queue.map(({ drawn: _, ...trace }) => snakeKeys(trace)),
           notes: listNotes(db),
         };
       },

@@ -16,6 +16,7 @@ import {
   modelsShape,
   sessionPageShape,
   sessionShape,
+  snakeKeys,
 } from "../response-shapes.js";
 
 /** Available mailboxes and models, and the health check. */
@@ -28,10 +29,7 @@ export function metaRoutes({ db, lists, models, chats, version }: Services): Rou
       summary: "List the imported mailboxes with the dates of their email and example questions",
       status: 200,
       response: inboxesShape,
-      async handle() {
-        const { firstDate, lastDate, ...found } = await lists.read("inboxes", null);
-        return { ...found, first_date: firstDate, last_date: lastDate };
-      },
+      handle: async () => snakeKeys(await lists.read("inboxes", null)),
     }),
     defineRoute({
       method: "get",
@@ -70,8 +68,8 @@ export function sessionRoutes({ db, lists }: Services): Route[] {
       response: sessionPageShape,
       async handle({ query: { q, ...page } }) {
         const { sessions, total } = await lists.read("sessions", { terms: parseListQuery(q, SESSION_FIELDS), ...page });
-        const lines = sessions.map(({ chats, question, ...session }) => ({ ...sessionJson(session), chats, question }));
-        return { sessions: lines, has_more: page.offset + lines.length < total, total_count: total };
+        const has_more = page.offset + sessions.length < total;
+        return { sessions: sessions.map(sessionJson), has_more, total_count: total };
       },
     }),
     defineRoute({
@@ -89,15 +87,8 @@ export function sessionRoutes({ db, lists }: Services): Route[] {
   ];
 }
 
-function sessionJson({ id, agentId, inbox, queryDate, createdAt, updatedAt }: ChatSession) {
-  return {
-    id,
-    agent_id: agentId,
-    inbox_address: inbox,
-    query_date: queryDate,
-    created_at: createdAt,
-    updated_at: updatedAt,
-  };
+function sessionJson({ inbox, ...session }: ChatSession) {
+  return { ...snakeKeys(session), inbox_address: inbox };
 }
 
 function messageJson(message: Message) {

@@ -16,7 +16,7 @@ import { getRun, type RunRow } from "../../traces/runs-store.js";
 import { getTrace, taskIdOf } from "../../traces/traces-store.js";
 import { ApiError } from "../app/api-error.js";
 import { defineRoute, type Env, offsetQuery, type Route, type Services, searchQuery } from "../app/route.js";
-import { resultPageShape, runPageShape, sameTaskShape } from "../response-shapes.js";
+import { resultPageShape, runPageShape, sameTaskShape, snakeKeys } from "../response-shapes.js";
 
 interface Link {
   readonly runIds: readonly string[];
@@ -25,30 +25,9 @@ interface Link {
 
 const listQuery = z.strictObject({ ...searchQuery(RUN_FIELDS), ...offsetQuery });
 
-function runLine({
-  agentId,
-  completedTasks,
-  failedTasks,
-  totalTasks,
-  startedAt,
-  activeMs,
-  headline,
-  ...run
-}: SummarizedRun) {
-  const { costUsd, judgeCostUsd, totalCostUsd, ...same } = run;
-  return {
-    ...same,
-    agent_id: agentId,
-    completed_tasks: completedTasks,
-    failed_tasks: failedTasks,
-    total_tasks: totalTasks,
-    score: headline && { ...headline, label: SCORES[headline.scorer]?.label ?? headline.scorer },
-    cost_usd: costUsd,
-    judge_cost_usd: judgeCostUsd,
-    total_cost_usd: totalCostUsd,
-    duration_ms: activeMs,
-    started_at: startedAt,
-  };
+function runLine({ activeMs, headline, ...run }: SummarizedRun) {
+  const score = headline && { ...headline, label: SCORES[headline.scorer]?.label ?? headline.scorer };
+  return { ...snakeKeys(run), score, duration_ms: activeMs };
 }
 
 const comparedRuns = z
@@ -159,12 +138,7 @@ function sameTaskJson(db: Db, runId: string, taskId: string) {
   return {
     score_label: scorer && (SCORES[scorer]?.label ?? scorer),
     answers: found.map(({ result, ...run }) => ({
-      run_id: run.runId,
-      run_name: run.runName,
-      agent_id: run.agentId,
-      model: run.model,
-      started_at: run.startedAt,
-      epoch: run.epoch,
+      ...snakeKeys(run),
       ending: result.ending,
       answer: result.agentAnswer === "" ? null : result.agentAnswer,
       score: scorer && (result.scores[scorer] ?? null),

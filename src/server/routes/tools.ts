@@ -6,7 +6,7 @@ import { definedProperties } from "../../platform/optional-values.js";
 import { getTool, listTools, registryIdSchema, type StoredTool } from "../../tools/tools-store.js";
 import { ApiError, refuseStale } from "../app/api-error.js";
 import { defineRoute, parseJson, type Route, type Services } from "../app/route.js";
-import { isoTime, jsonObjectSchema, toolShape } from "../response-shapes.js";
+import { isoTime, jsonObjectSchema, snakeKeys, toolShape } from "../response-shapes.js";
 
 /** An object, or the same object as JSON text. */
 const parametersSchema = z.union([
@@ -107,18 +107,7 @@ function toToolFields({ parameters_schema, handler_config, ...same }: z.output<t
 }
 
 function toolJson(tool: StoredTool) {
-  return {
-    id: tool.id,
-    name: tool.name,
-    description: tool.description,
-    parameters_schema: tool.parametersSchema,
-    handler_key: tool.handlerKey,
-    handler_config: tool.handlerConfig,
-    category: tool.category,
-    builtin: tool.builtin,
-    created_at: isoTime(tool.createdAt),
-    updated_at: isoTime(tool.updatedAt),
-  };
+  return { ...snakeKeys(tool), created_at: isoTime(tool.createdAt), updated_at: isoTime(tool.updatedAt) };
 }
 
 /** Handlers that run programs from their config as the user who started the server. */

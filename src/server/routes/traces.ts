@@ -12,7 +12,6 @@ import type { Db } from "../../store/open-store.js";
 import { iofoldSteps } from "../../trace-formats/formats.js";
 import {
   deleteFeedback,
-  type FeedbackLine,
   getFeedback,
   listFeedback,
   pageOfFeedback,
@@ -33,6 +32,7 @@ import {
   labelQueueShape,
   repeatShape,
   savedLabelShape,
+  snakeKeys,
   traceDetailsShape,
   tracePageShape,
 } from "../response-shapes.js";
@@ -123,7 +123,7 @@ export function traceRoutes({ db, lists }: Pick<Services, "db" | "lists">): Rout
             return { name, label: labelOf(name), value, explanation };
           }),
           steps: iofoldSteps(trace).map((line) => JSON.parse(line)),
-          feedback: listFeedback(db, trace.traceId).map(feedbackJson),
+          feedback: listFeedback(db, trace.traceId).map(snakeKeys),
           ...judgmentsJson(db, trace.traceId),
           trace,
         };
@@ -135,8 +135,8 @@ export function traceRoutes({ db, lists }: Pick<Services, "db" | "lists">): Rout
 /** What people and models said about a trace. */
 function judgmentsJson(db: Db, traceId: string) {
   return {
-    labels: labelsOfTrace(db, traceId).map(({ createdAt, ...label }) => ({ ...label, created_at: createdAt })),
-    notes: notesOfTrace(db, traceId).map(({ createdAt, ...note }) => ({ ...note, created_at: createdAt })),
+    labels: labelsOfTrace(db, traceId).map(snakeKeys),
+    notes: notesOfTrace(db, traceId).map(snakeKeys),
   };
 }
 
@@ -144,20 +144,11 @@ function labelOf(score: string): string {
   return SCORES[score]?.label ?? score;
 }
 
-function traceSummaryJson(summary: TraceSummary) {
-  const { id, runId, runName, taskId, agentId, sessionId, startedAt, durationMs, score, ...same } = summary;
+function traceSummaryJson({ score, ...summary }: TraceSummary) {
   return {
+    ...snakeKeys(summary),
+    trace_id: summary.id,
     score: score && { ...score, label: labelOf(score.scorer) },
-    id,
-    trace_id: id,
-    run_id: runId,
-    run_name: runName,
-    task_id: taskId,
-    agent_id: agentId,
-    session_id: sessionId,
-    started_at: startedAt,
-    duration_ms: durationMs,
-    ...same,
   };
 }
 
@@ -229,14 +220,10 @@ export function labelRoutes({ db, lists }: Services): Route[] {
           run_name: runId === null ? null : getRun(db, runId).name,
           sentence,
           waiting,
-          queue: queue.map((item) => ({
-            trace_id: item.traceId,
-            is_repeat: item.isRepeat,
-            drawn: item.drawn,
-            drawn_from: item.drawnFrom,
-            probability: item.probability,
-            basis: adjudicate ? ("adjudicated" as const) : ("direct" as const),
-            labels: [...(item.labels ?? [])],
+          queue: queue.map(({ labels = [], ...trace }) => ({
+            ...snakeKeys(trace),
+            basis: adjudicate ? "adjudicated" : "direct",
+            labels,
           })),
           ...summaryJson(db, options.criterion),
         };
@@ -310,8 +297,8 @@ export function labelRoutes({ db, lists }: Services): Route[] {
 }
 
 function summaryJson(db: Db, criterion: string) {
-  const { labels, sources, selfAgreement, betweenAnnotators } = summarizeLabels(db, criterion);
-  return { labels, sources, self_agreement: selfAgreement, between_annotators: betweenAnnotators };
+  const { drawn: _, resolved: __, ...summary } = summarizeLabels(db, criterion);
+  return snakeKeys(summary);
 }
 
 const feedbackFields = { rating: z.enum(RATINGS), notes: z.string().max(10_000).nullish() };
@@ -332,7 +319,7 @@ export function feedbackRoutes({ db }: Services): Route[] {
         const id = `feedback_${randomUUID()}`;
         const notes = body.notes?.trim() || null;
         saveFeedback(db, { id, traceId, rating: body.rating, notes, createdAt: new Date().toISOString() });
-        return feedbackJson(getFeedback(db, id));
+        return snakeKeys(getFeedback(db, id));
       },
     }),
     defineRoute({
@@ -361,7 +348,7 @@ export function feedbackRoutes({ db }: Services): Route[] {
         const { lines, hasMore } = pageOfFeedback(db, filter, readCursor(query.cursor), query.limit);
         const last = lines.at(-1);
         return {
-          feedback: lines.map(feedbackJson),
+          feedback: lines.map(snakeKeys),
           ...pageEnd(hasMore, last && { at: last.createdAt, id: last.id }),
         };
       },
@@ -378,7 +365,7 @@ export function feedbackRoutes({ db }: Services): Route[] {
         const before = getFeedback(db, params.id);
         const notes = body.notes === undefined ? before.notes : body.notes?.trim() || null;
         updateFeedback(db, { id: before.id, rating: body.rating ?? before.rating, notes });
-        return feedbackJson(getFeedback(db, before.id));
+        return snakeKeys(getFeedback(db, before.id));
       },
     }),
     defineRoute({
@@ -391,8 +378,4 @@ export function feedbackRoutes({ db }: Services): Route[] {
       handle: ({ params }) => deleteFeedback(db, getFeedback(db, params.id).id),
     }),
   ];
-}
-
-function feedbackJson({ id, traceId, agentId, rating, notes, createdAt }: FeedbackLine) {
-  return { id, trace_id: traceId, agent_id: agentId, rating, notes, created_at: createdAt };
 }
