@@ -180,7 +180,7 @@ const KINDS_OF_FIELD: Readonly<Partial<Record<keyof ToolDescription, readonly st
 /**
  * Returns the kind of the described tool, or null if the description does not specify one. Throws if it specifies two.
  */
-export function kindOf(toolDescription: ToolDescription): ToolKind | null {
+export function kindOf(toolDescription: Pick<ToolDescription, ToolKind>): ToolKind | null {
   const kinds = [...TOOL_KINDS, "handlerKey"] as const;
   const [kind, other] = kinds.filter((name) => toolDescription[name] !== undefined);
   if (kind === undefined || other === undefined) return kind ?? null;

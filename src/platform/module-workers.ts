@@ -59,9 +59,10 @@ const STOPPED = "The module was stopped. Call again if you still need it.";
 class LoadedModule {
   private readonly worker: Worker;
   private readonly waiting = new Map<number, PendingCall>();
-  private readonly ready: Promise<JsonObject>;
+  /** The description of the module, once it is loaded. */
+  readonly ready: Promise<JsonObject>;
+  isGone = false;
   private calls = 0;
-  private isGone = false;
 
   constructor({ path, env }: ModuleStart) {
     this.worker = new Worker(WORKER, {
@@ -75,14 +76,12 @@ class LoadedModule {
     this.worker.stderr.resume();
     this.ready = new Promise((resolve, reject) => {
       this.worker.on("message", (message: unknown) => {
-        const parsedMessage = messageSchema.safeParse(message);
-        if (!parsedMessage.success) return;
-        if ("ready" in parsedMessage.data) resolve(parsedMessage.data.ready);
-        else if ("broken" in parsedMessage.data)
-          reject(
-            new ModuleFailed(`Cannot load the module: ${parsedMessage.data.broken}`, parsedMessage.data.missingExport),
-          );
-        else this.answer(parsedMessage.data);
+        const { data } = messageSchema.safeParse(message);
+        if (data === undefined) return;
+        if ("ready" in data) resolve(data.ready);
+        else if ("broken" in data)
+          reject(new ModuleFailed(`Cannot load the module: ${data.broken}`, data.missingExport));
+        else this.answer(data);
       });
       const end = (error: ModuleFailed) => {
         this.isGone = true;
@@ -96,14 +95,6 @@ class LoadedModule {
       );
     });
     this.ready.catch(() => undefined);
-  }
-
-  get gone(): boolean {
-    return this.isGone;
-  }
-
-  async describe(): Promise<JsonObject> {
-    return this.ready;
   }
 
   async call(args: JsonObject, context: JsonObject): Promise<JsonValue> {
@@ -134,7 +125,7 @@ export class ModuleWorkers {
   private readonly loaded = new Map<string, LoadedModule>();
 
   async describe(start: ModuleStart, signal: AbortSignal): Promise<JsonObject> {
-    return this.use(start, signal, (module) => module.describe());
+    return this.use(start, signal, (module) => module.ready);
   }
 
   /** Calls a module. An abort terminates the thread, because nothing else stops a synchronous loop. */
@@ -166,7 +157,7 @@ export class ModuleWorkers {
   private module(start: ModuleStart): LoadedModule {
     const key = JSON.stringify([start.path, start.env]);
     const existing = this.loaded.get(key);
-    if (existing !== undefined && !existing.gone) return existing;
+    if (existing !== undefined && !existing.isGone) return existing;
     const fresh = new LoadedModule(start);
     this.loaded.set(key, fresh);
     return fresh;

@@ -108,9 +108,10 @@ export class WorkerRpc<Call, Answer> {
     passOnReservations();
     this.worker = new Worker(file, {
       workerData: data,
-      resourceLimits: {
-        ...presentProperties({ maxYoungGenerationSizeMb: youngGenerationMb, maxOldGenerationSizeMb: oldGenerationMb }),
-      },
+      resourceLimits: presentProperties({
+        maxYoungGenerationSizeMb: youngGenerationMb,
+        maxOldGenerationSizeMb: oldGenerationMb,
+      }),
     });
     this.loaded = new Promise((resolve) => {
       this.worker.on("message", (answers: readonly RpcAnswer<Answer>[]) => {

@@ -26,7 +26,7 @@ export class ChatLimits {
     this.sessions.add(sessionId);
     return {
       signal: controller.signal,
-      abandon: (reason) => controller.abort(new ChatEnded("client", reason)),
+      abandon: (reason) => controller.abort(new Error(reason)),
       release: () => {
         this.open.delete(controller);
         this.sessions.delete(sessionId);
@@ -40,7 +40,7 @@ export class ChatLimits {
     this.stopping = true;
     if (this.open.size === 0) return;
     const timer = setTimeout(() => {
-      for (const controller of this.open) controller.abort(new ChatEnded("server", "The server is stopping."));
+      for (const controller of this.open) controller.abort(new Error("The server is stopping."));
     }, graceMs);
     await new Promise<void>((resolve) => {
       this.onEmpty = resolve;
@@ -56,18 +56,6 @@ interface AdmittedChat {
   abandon(reason: string): void;
   /** Lets another chat start. */
   release(): void;
-}
-
-/** The abort reason of a chat's signal. */
-class ChatEnded extends Error {
-  override readonly name = "ChatEnded";
-
-  constructor(
-    readonly by: "client" | "server",
-    message: string,
-  ) {
-    super(message);
-  }
 }
 
 function overloaded(message: string, retryAfterSeconds: number): ApiError {

@@ -9,17 +9,18 @@ import { isLoopback } from "../platform/http.js";
 import { RunSubscriptions } from "../runs/run-progress.js";
 import { type Access, checkContentType, checkHost, checkOrigin, checkToken } from "./access.js";
 import { ApiError, toApiError } from "./app/api-error.js";
-import { openHttpServer, refuseOpenAddress } from "./app/http-server.js";
+import { type HttpServer, openHttpServer, refuseOpenAddress } from "./app/http-server.js";
 import {
   addRoute,
   type Env,
+  isOpenaiPath,
   type LogFields,
   openapiDocument,
   type Route,
   readJsonBody,
   type Services,
 } from "./app/route.js";
-import { addPage, isPage } from "./app/static-pages.js";
+import { addPage, isPage, type PageScope } from "./app/static-pages.js";
 import { ListThreads } from "./lists/lists.js";
 import { openaiError, openaiRoutes } from "./openai/chat-completions.js";
 import { agentRoutes, versionRoutes } from "./routes/agents.js";
@@ -50,8 +51,7 @@ export interface Running {
 /** The routes and pages of a server. */
 interface Served {
   readonly routes: readonly Route[];
-  /** Adds pages that are not part of the API. */
-  addPages(app: Hono<Env>): void;
+  readonly scope: PageScope;
   readonly version: string;
   /** Logs an error caused by a bug in this program. */
   report(fault: unknown, requestId: string): void;
@@ -83,7 +83,8 @@ export async function startServer(
   const streams = new RunStreams(subscriptions, services.stream);
   const reports = new ReportLinks(services);
   const routes = servedRoutes(services, reports, streams);
-  const app = createApp({ routes, version, report, addPages: (to) => addPages(to, reports) }, access, write);
+  const app = createApp({ routes, scope: "all", version, report }, access, write);
+  reports.addPage(app);
   const server = await openHttpServer(app, access.host, port, chats.max + MAX_OTHER_CONNECTIONS);
   return {
     url: server.url,
@@ -121,13 +122,29 @@ function servedRoutes(services: Services, reports: ReportLinks, streams: RunStre
   ];
 }
 
-function addPages(app: Hono<Env>, reports: ReportLinks): void {
-  addPage(app, "all");
-  reports.addPage(app);
+/** The host of pages that only this machine can reach. */
+const LOCAL_HOST = "127.0.0.1";
+
+interface PageServerOptions extends Omit<Served, "routes" | "scope"> {
+  /** Port, or 0 for any free port. */
+  readonly port: number;
+  /** The required token, or null. */
+  readonly token: string | null;
+}
+
+/** Serves one section of the page on this machine. Throws a UserError if the port is in use. */
+export function openPageServer(
+  scope: PageScope,
+  routes: readonly Route[],
+  { version, report, port, token }: PageServerOptions,
+): Promise<HttpServer> {
+  const access = { host: LOCAL_HOST, token, cors: null };
+  const app = createApp({ routes, scope, version, report }, access, () => undefined);
+  return openHttpServer(app, LOCAL_HOST, port, MAX_OTHER_CONNECTIONS);
 }
 
 /** Creates the hono app: access checks, routes, pages and error responses. */
-export function createApp(served: Served, access: Access, write: WriteLog): Hono<Env> {
+function createApp(served: Served, access: Access, write: WriteLog): Hono<Env> {
   const app = new OpenAPIHono<Env>();
   app.use(async (c, next) => {
     const sentId = c.req.header("x-request-id") ?? "";
@@ -165,7 +182,7 @@ export function createApp(served: Served, access: Access, write: WriteLog): Hono
   for (const route of served.routes) addRoute(app, route, readJson);
   const document = openapiDocument(app, served.version);
   app.get("/openapi.json", (c) => c.json(document));
-  served.addPages(app);
+  addPage(app, served.scope);
 
   app.notFound((c) => {
     throw new ApiError("NOT_FOUND", `Unknown route ${c.req.method} ${c.req.path.slice(0, 200)}. See /openapi.json.`);
@@ -175,7 +192,7 @@ export function createApp(served: Served, access: Access, write: WriteLog): Hono
     const requestId = c.get("requestId");
     if (error.code === "INTERNAL_ERROR") served.report(thrown, requestId);
     const { code, message, details, status } = error;
-    if (c.req.path.startsWith("/v1/")) {
+    if (isOpenaiPath(c.req.path)) {
       const { body, headers } = openaiError(error, requestId);
       return c.json(body, status, headers);
     }

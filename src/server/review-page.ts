@@ -4,44 +4,19 @@ import type { DatasetReview, QuestionDetails } from "../questions/dataset-review
 import { questionWordingSchema, REVIEW_DECISIONS } from "../questions/provenance.js";
 import type { Db } from "../store/open-store.js";
 import { ApiError } from "./app/api-error.js";
-import { type HttpServer, openHttpServer } from "./app/http-server.js";
+import type { HttpServer } from "./app/http-server.js";
 import { defineRoute, type Route } from "./app/route.js";
-import { addPage } from "./app/static-pages.js";
-import { createApp } from "./create-app.js";
+import { openPageServer } from "./create-app.js";
 import { questionDetailsShape, reviewListShape, savedReviewShape, snakeKeys } from "./response-shapes.js";
 import { mailRoutes } from "./routes/mail.js";
-
-/** Only programs on this machine can reach it. */
-const HOST = "127.0.0.1";
-const MAX_CONNECTIONS = 64;
-
-interface ReviewServerOptions {
-  readonly version: string;
-  /** Port, or 0 for any free port. */
-  readonly port: number;
-  /** The required token, or null. */
-  readonly token: string | null;
-  /** Logs an error caused by a bug in this program. */
-  report(fault: unknown, requestId: string): void;
-}
 
 /** Serves the page of a review until it is closed. Throws a UserError if the port is in use. */
 export function startReviewServer(
   db: Db,
   review: DatasetReview,
-  { version, port, token, report }: ReviewServerOptions,
+  options: Parameters<typeof openPageServer>[2],
 ): Promise<HttpServer> {
-  const app = createApp(
-    {
-      routes: [...reviewRoutes(review), ...mailRoutes({ db })],
-      version,
-      report,
-      addPages: (to) => addPage(to, "review"),
-    },
-    { host: HOST, token, cors: null },
-    () => undefined,
-  );
-  return openHttpServer(app, HOST, port, MAX_CONNECTIONS);
+  return openPageServer("review", [...reviewRoutes(review), ...mailRoutes({ db })], options);
 }
 
 /** The API of the review page. */

@@ -216,7 +216,7 @@ export const addToolCommand = defineCommand(
   addToolSchema,
   async ({ id, prefix = null, ...flags }, { settings, out, signal }) => {
     const { kindOf } = await import("../../agents/add-tool.js");
-    const kind = kindOf({ ...flags, parameters: undefined, resultSchema: undefined });
+    const kind = kindOf(flags);
     if (kind === null) {
       throw new UserError(
         "flag_missing",

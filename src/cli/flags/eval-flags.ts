@@ -1,6 +1,7 @@
 // Flags that several eval commands share.
+import { z } from "zod";
 import { criterionNameSchema, OVERALL } from "../../evals/criteria.js";
-import { wholeNumber } from "../../platform/flag-values.js";
+import { text, wholeNumber, withTraits } from "../../platform/flag-values.js";
 
 /** The failure mode of labels. */
 export const modeShape = {
@@ -8,6 +9,8 @@ export const modeShape = {
     .default(OVERALL)
     .meta({ placeholder: "NAME", description: "Failure mode of the labels [default: overall]" }),
 };
+
+export const evalNames = withTraits(z.array(text), { completes: "evals" }).default([]);
 
 /** Selects one failure mode. Otherwise, the command is about all of them. */
 export const oneModeShape = {

@@ -83,8 +83,6 @@ export interface Route<Params = unknown, Query = unknown, Body = unknown> {
   readonly response: z.ZodType | null;
   /** The data of each event, if the response can be a stream of server-sent events. */
   readonly events?: z.ZodType;
-  /** Format of errors, by default that of this API. */
-  readonly errors?: "openai";
   handle(request: RouteRequest<Params, Query, Body>): unknown;
 }
 
@@ -290,10 +288,16 @@ const workspaceHeader = z.object({
     .meta({ description: "Accepted and ignored, because there is only one workspace." }),
 });
 
+/** Routes of the OpenAI API have its form of errors. */
+export function isOpenaiPath(path: string): boolean {
+  return path.startsWith("/v1/");
+}
+
 /** The parts of a route that @hono/zod-openapi validates and documents. */
 function toRouteConfig(route: Route): RouteConfig {
   const { method, path, tag, summary, query, response, events } = route;
-  const body = route.errors === "openai" ? route.body : withoutUnknownKeys(route.body);
+  const isOpenai = isOpenaiPath(path);
+  const body = isOpenai ? route.body : withoutUnknownKeys(route.body);
   const params = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => [name, z.string()]);
   const content = {
     ...(response === null ? {} : { "application/json": { schema: response } }),
@@ -315,7 +319,7 @@ function toRouteConfig(route: Route): RouteConfig {
       [route.status]: { description: "Done", ...(Object.keys(content).length === 0 ? {} : { content }) },
       default: {
         description: "Error",
-        content: { "application/json": { schema: route.errors === "openai" ? openaiErrorShape : errorShape } },
+        content: { "application/json": { schema: isOpenai ? openaiErrorShape : errorShape } },
       },
     },
   };

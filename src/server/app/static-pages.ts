@@ -27,7 +27,7 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Sections of the page: the entire playground, the page of one run, or the page of a review. */
-type PageScope = "all" | "run" | "review";
+export type PageScope = "all" | "run" | "review";
 
 export function addPage(app: Hono<Env>, scope: PageScope): void {
   for (const [path, { type, read }] of FILES) {

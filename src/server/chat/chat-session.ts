@@ -32,7 +32,6 @@ export interface ChatRequest {
 
 /** A chat that was admitted and has its model and tools. */
 export interface Chat {
-  readonly sessionId: string;
   /** Aborts the chat because its client has disconnected. */
   abandon(reason: string): void;
   /**
@@ -56,13 +55,11 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
     : await models.get(agent, modelProvider ?? undefined, modelId ?? repeated?.model);
   // Nothing waits between here and the admission, so that no other chat of the session can end in between.
   const session = chooseSession(services, request);
-  const { sessionId } = session;
   const { question, instructions } = request;
   const message = { ...session, agent, model, question, instructions, timeoutMs: chatTimeoutMs, repeated };
   const answerMessage = openChat(db, resources, message);
-  const slot = chats.admit(sessionId);
+  const slot = chats.admit(session.sessionId);
   return {
-    sessionId,
     abandon: slot.abandon,
     async answer(onEvent) {
       try {

@@ -99,7 +99,6 @@ export function openaiRoutes(services: Services): Route[] {
       summary: "List the agents as models",
       status: 200,
       response: z.strictObject({ object: z.literal("list"), data: z.array(modelShape) }),
-      errors: "openai",
       handle: () => ({
         object: "list",
         data: listAgents(services.db).map(modelOf),
@@ -112,7 +111,6 @@ export function openaiRoutes(services: Services): Route[] {
       summary: "Get an agent as a model",
       status: 200,
       response: modelShape,
-      errors: "openai",
       handle: ({ params }) => modelOf(getAgent(services.db, params.id)),
     }),
     defineRoute({
@@ -124,7 +122,6 @@ export function openaiRoutes(services: Services): Route[] {
       status: 200,
       response: completionShape,
       events: chunkShape,
-      errors: "openai",
       async handle({ body, requestId, signal, destroyConnection, log }) {
         const { messages, metadata } = body;
         const chat = await prepareChat(services, {

@@ -4,9 +4,8 @@ import { serveCalls } from "../../platform/worker-rpc.js";
 import { RunSubscriptions } from "../../runs/run-progress.js";
 import { openReadOnly } from "../../store/open-store.js";
 import type { RunProcessState } from "../../traces/progress.js";
-import { type HttpServer, openHttpServer } from "../app/http-server.js";
-import { addPage } from "../app/static-pages.js";
-import { createApp } from "../create-app.js";
+import type { HttpServer } from "../app/http-server.js";
+import { openPageServer } from "../create-app.js";
 import { listsOf } from "../lists/lists.js";
 import { mailRoutes } from "../routes/mail.js";
 import { runRoutes } from "../routes/runs.js";
@@ -15,9 +14,7 @@ import { type RunPageAnswer, type RunPageCall, type RunPageData, RunStreams, run
 
 /** The thread of a run's page: a server that runs as long as the run and only reads the database. */
 
-const HOST = "127.0.0.1";
 const ANY_PORT = 0;
-const MAX_CONNECTIONS = 256;
 const STREAM_LIMITS = { heartbeatMs: 15_000, stallMs: 30_000 };
 
 /** Time at the end of a run for browsers to receive the last state. */
@@ -57,12 +54,7 @@ function openServer(): Promise<HttpServer> {
     ...mailRoutes({ db }),
     ...runStreamRoutes({ db }, streams),
   ];
-  const app = createApp(
-    { routes, version, report: ignoreFault, addPages: (to) => addPage(to, "run") },
-    { host: HOST, token, cors: null },
-    () => undefined,
-  );
-  return openHttpServer(app, HOST, ANY_PORT, MAX_CONNECTIONS);
+  return openPageServer("run", routes, { version, report: ignoreFault, port: ANY_PORT, token });
 }
 
 serveCalls(answer);

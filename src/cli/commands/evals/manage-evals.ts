@@ -7,7 +7,7 @@ import type { StoredEvalTest } from "../../../evals/store.js";
 import type { DescribedEval } from "../../../evals/use-evals.js";
 import { commandLine } from "../../../platform/command-line.js";
 import { EXIT } from "../../../platform/errors.js";
-import { evalName, file, oneOf, runName, text, toggle, withTraits } from "../../../platform/flag-values.js";
+import { evalName, file, oneOf, runName, text, toggle } from "../../../platform/flag-values.js";
 import { compact } from "../../../platform/optional-values.js";
 import {
   agreementTable,
@@ -20,7 +20,7 @@ import {
 import { share, table } from "../../../text/format.js";
 import type { CommandContext } from "../../command.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
-import { oneModeShape } from "../../flags/eval-flags.js";
+import { evalNames, oneModeShape } from "../../flags/eval-flags.js";
 import { differentValues } from "../../flags/first-argument.js";
 import { evalRunText } from "../../output/eval-run-text.js";
 
@@ -30,11 +30,9 @@ const namedEval = evalName.meta({ description: "Eval name, or NAME@VERSION" });
 export const EVAL_OR_RUN = "A name that an eval and a run share means the eval";
 
 const runEvalsSchema = z.object({
-  names: withTraits(z.array(text), { completes: "evals" })
-    .default([])
-    .meta({
-      description: `Names of evals, or NAME@VERSION, and optionally a run. ${EVAL_OR_RUN} [default: all active evals]`,
-    }),
+  names: evalNames.meta({
+    description: `Names of evals, or NAME@VERSION, and optionally a run. ${EVAL_OR_RUN} [default: all active evals]`,
+  }),
   run: runName.optional().meta({ description: "Run id, the start of an id, a run name, or latest [default: latest]" }),
   chats: toggle.meta({ description: "Use chats, and traces from other programs without a task, instead of a run" }),
   trace: text
@@ -93,9 +91,7 @@ function refuseSeveral(selected: readonly (string | boolean | undefined)[]): voi
 }
 
 const exportEvalsSchema = z.object({
-  names: withTraits(z.array(text), { completes: "evals" })
-    .default([])
-    .meta({ description: "Names of active evals, or NAME@VERSION [default: all that are not retired]" }),
+  names: evalNames.meta({ description: "Names of active evals, or NAME@VERSION [default: all that are not retired]" }),
   output: file.default("evals").meta({ placeholder: "FOLDER", description: "Output folder", alias: "o" }),
   format: oneOf(EVAL_FORMATS, REMOVED_EVAL_FORMATS)
     .default("json")
@@ -138,9 +134,9 @@ function evalTable(evals: readonly DescribedEval[]): string {
 }
 
 const useEvalSchema = z.object({
-  names: withTraits(z.array(text), { completes: "evals" })
-    .default([])
-    .meta({ description: "Names of evals, or NAME@VERSION [default: all drafts that passed their test]" }),
+  names: evalNames.meta({
+    description: "Names of evals, or NAME@VERSION [default: all drafts that passed their test]",
+  }),
   anyway: toggle.meta({ description: "Even without a passed test" }),
   mode: criterionNameSchema
     .optional()
@@ -171,9 +167,7 @@ export const useEvalCommand = defineCommand(useEvalSchema, async ({ names, anywa
 });
 
 const testEvalSchema = z.object({
-  names: withTraits(z.array(text), { completes: "evals" })
-    .default([])
-    .meta({ description: "Names of evals, or NAME@VERSION [default: all drafts]" }),
+  names: evalNames.meta({ description: "Names of evals, or NAME@VERSION [default: all drafts]" }),
   ...oneModeShape,
   thresholds: oneOf(THRESHOLD_NAMES).default("usable").meta({ description: "Thresholds: usable, or gate (stricter)" }),
   fresh: toggle.meta({ description: "Have a rubric's model judge every trace again, without cached results" }),

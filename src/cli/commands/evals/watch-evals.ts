@@ -2,17 +2,16 @@
 import { z } from "zod";
 import type { WatchedEval } from "../../../evals/watch-evals.js";
 import { EXIT } from "../../../platform/errors.js";
-import { runName, text, withTraits } from "../../../platform/flag-values.js";
+import { runName } from "../../../platform/flag-values.js";
 import { watchText } from "../../../reports/watch-text.js";
 import { defineCommand } from "../../flags/define-command.js";
+import { evalNames } from "../../flags/eval-flags.js";
 import { EVAL_OR_RUN, evalsAndRun } from "./manage-evals.js";
 
 const watchEvalsSchema = z.object({
-  names: withTraits(z.array(text), { completes: "evals" })
-    .default([])
-    .meta({
-      description: `Names of active evals, or NAME@VERSION, and optionally a run. ${EVAL_OR_RUN} [default: all active validated evals]`,
-    }),
+  names: evalNames.meta({
+    description: `Names of active evals, or NAME@VERSION, and optionally a run. ${EVAL_OR_RUN} [default: all active validated evals]`,
+  }),
   run: runName.optional().meta({ description: "Run id, the start of an id, a run name, or latest [default: latest]" }),
 });
 
