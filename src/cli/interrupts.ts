@@ -6,8 +6,8 @@ import { isAnyThreadBusy } from "../platform/worker-rpc.js";
 import { eraseBar, isBarShown, writeAboveBar } from "./progress.js";
 
 /**
- * `signal` aborts on the first Ctrl-C, SIGTERM or SIGHUP (the terminal was closed). `untilSecond` is for work that stops
- * by itself after that. The third Ctrl-C then ends the process. Without this call, the second one ends it.
+ * `signal` aborts on the first Ctrl-C, SIGTERM or SIGHUP (the terminal was closed). `untilSecond` is for work that
+ * stops by itself after that. The third Ctrl-C then ends the process. Without this call, the second one ends it.
  */
 export interface Interrupts extends Pick<AppContext, "signal" | "untilSecond"> {
   /**
