@@ -216,7 +216,7 @@ function savePlantedRun(
     const { answer, ending } = trace;
     const row = { ...result, question: task.question, agentAnswer: answer ?? "", ending };
     const scores = { semanticScore: { value: score } };
-    save(toResultRow({ ...trace, scores }, row, isFailed ? "failed" : "finished"));
+    save(toResultRow({ ...trace, scores }, row));
   }
   db.exec("COMMIT");
   return modeOf;

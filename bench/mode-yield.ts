@@ -115,7 +115,7 @@ function saveRunOf(db: Db, world: World, modes: readonly (readonly [string, numb
     const score = world.score(mode !== null, random);
     const { result } = finished(RUN, i, score, traceId);
     const row = { ...result, question: trace.task.question, agentAnswer: trace.answer ?? "", ending: trace.ending };
-    save(toResultRow({ ...trace, scores: { semanticScore: { value: score } } }, row, "finished"));
+    save(toResultRow({ ...trace, scores: { semanticScore: { value: score } } }, row));
   }
   db.exec("COMMIT");
   return modeOf;

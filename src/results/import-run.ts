@@ -6,7 +6,6 @@ import { sha256OfFile } from "../platform/download.js";
 import { isScorerName, SCORERS } from "../scoring/scorers.js";
 import { type Db, openStore } from "../store/open-store.js";
 import { waitForWriter, withImportTransaction } from "../store/write-transaction.js";
-import { canBeRetried } from "../tasks/ending.js";
 import type { TaskSet } from "../tasks/question.js";
 import { notUsable, type RunFacts } from "../trace-formats/imported-trace.js";
 import { openImport } from "../trace-formats/open-import.js";
@@ -117,7 +116,7 @@ class ImportedRunWriter {
     if (this.tasks.has(task)) throw notUsable(where, `task ${trace.taskId} of run ${trace.runId} occurs twice`);
     this.tasks.add(task);
     if (trace.kind === "question") saveTasks(this.db, this.set, [trace]);
-    this.write(toResultRow(trace, toTaskResult(trace), canBeRetried(trace.ending) ? "failed" : "finished"));
+    this.write(toResultRow(trace, toTaskResult(trace)));
     for (const name of Object.keys(trace.scores)) if (isScorerName(name)) this.scorers.add(name);
     this.epochs = Math.max(this.epochs, trace.epoch);
     if (trace.startedAt < this.startedAt) this.startedAt = trace.startedAt;

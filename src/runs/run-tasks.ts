@@ -7,7 +7,6 @@ import type { UntilWatch } from "../results/claim-watch.js";
 import { computeRunTotals } from "../results/results-file.js";
 import { storeRunFigures } from "../results/run-summaries.js";
 import { withWriteTransaction } from "../store/write-transaction.js";
-import { canBeRetried } from "../tasks/ending.js";
 import type { PlannedTask } from "../tasks/question.js";
 import type { Emit } from "../traces/progress.js";
 import { costOfEntries } from "../traces/reply-turns.js";
@@ -168,8 +167,7 @@ export async function runTasks(
     if (trace === null) return;
     const result = toTaskResult(trace);
     const abandoned = earlier === null ? null : { trace: earlier, result: toTaskResult(earlier) };
-    const isSaved = await writer.save(trace, result, canBeRetried(trace.ending) ? "failed" : "finished", abandoned);
-    if (!isSaved) return;
+    if (!(await writer.save(trace, result, abandoned))) return;
     answerer.saved?.(trace);
     remaining--;
     until?.add(result);

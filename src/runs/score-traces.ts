@@ -40,7 +40,6 @@ import { openScoreWriter, releaseRun, saveScoringSettings, tracesAfter } from ".
 import { acquireRunLock, type RunOwner, thisProcess } from "../traces/run-lock.js";
 import type { RunSettings } from "../traces/run-settings.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
-import { toTaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 import type { ScorerChoice } from "./run-flags.js";
 import { chosenScorers, recordedScorers, refuseUnusedJudge, wantsJudge } from "./run-options.js";
@@ -195,7 +194,7 @@ export async function rewriteScores(
     });
     // Interrupted traces have no verdict now but might have had one before, so they are not saved.
     if (signal.aborted) break;
-    save(traces.map((trace) => ({ trace, result: toTaskResult(trace) })));
+    save(traces);
     scored += traces.length;
     onProgress(scored);
   }

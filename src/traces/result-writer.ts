@@ -4,6 +4,7 @@ import { builtFile } from "../platform/program-files.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import type { Db } from "../store/open-store.js";
 import { type LockWait, WAIT_INDEFINITELY } from "../store/write-transaction.js";
+import { canBeRetried } from "../tasks/ending.js";
 import { epochKey, type TaskEpoch } from "../tasks/epoch-key.js";
 import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
@@ -14,12 +15,7 @@ export interface ResultWriter {
    * `trace`. Resolves to true after the commit, or to false if the wait was aborted while another program had locked
    * the file.
    */
-  save(
-    trace: Trace,
-    result: TaskResult,
-    outcome: AttemptOutcome,
-    abandoned?: AbandonedAttempt | null,
-  ): Promise<boolean>;
+  save(trace: Trace, result: TaskResult, abandoned?: AbandonedAttempt | null): Promise<boolean>;
   /**
    * Saves a paid reply. Resolves after the commit. If another program has locked the file, resolves at once and keeps
    * trying, because a running task cannot wait for as long as an import takes.
@@ -84,11 +80,8 @@ interface ResultRow extends TaskEpoch {
   readonly trace: string;
   readonly result: string;
   /** Earlier attempt to save with this one, if there is one. */
-  readonly abandoned?: ResultRow | null;
+  readonly abandoned: ResultRow | null;
 }
-
-/** Result of an attempt at a task. Of an abandoned attempt, only the cost counts. */
-export type AttemptOutcome = "finished" | "failed" | "abandoned";
 
 /** Error code if the file was deleted, replaced or truncated. */
 export const FILE_LOST = "FILE_LOST";
@@ -137,9 +130,8 @@ export function threadedResultWriter(
   return {
     recent: () => recent.all(),
     keep: (trace) => recent.add(JSON.stringify(trace)),
-    async save(trace, result, outcome, abandoned = null) {
-      const superseded = abandoned === null ? null : toResultRow(abandoned.trace, abandoned.result, "abandoned");
-      const row = { ...toResultRow(trace, result, outcome, growing), abandoned: superseded };
+    async save(trace, result, abandoned = null) {
+      const row = { ...toResultRow(trace, result, abandoned), growing: growing ? 1 : 0 } as const;
       recent.add(row.trace);
       const key = epochKey(row);
       saved.add(key);
@@ -182,7 +174,7 @@ function unwritable(path: string, { message, code }: NonNullable<SaveOutcome>): 
   );
 }
 
-export function toResultRow(trace: Trace, result: TaskResult, outcome: AttemptOutcome, isGrowing = false): ResultRow {
+export function toResultRow(trace: Trace, result: TaskResult, abandoned: AbandonedAttempt | null = null): ResultRow {
   return {
     runId: trace.runId,
     taskId: trace.taskId,
@@ -192,12 +184,13 @@ export function toResultRow(trace: Trace, result: TaskResult, outcome: AttemptOu
     sessionId: trace.sessionId,
     startedAt: trace.startedAt,
     ending: trace.ending,
-    failed: outcome === "finished" ? 0 : 1,
-    superseded: outcome === "abandoned" ? 1 : 0,
-    growing: isGrowing ? 1 : 0,
+    failed: canBeRetried(trace.ending) ? 1 : 0,
+    superseded: 0,
+    growing: 0,
     score: result.semanticScore,
     trace: JSON.stringify(trace),
     result: JSON.stringify(result),
+    abandoned: abandoned === null ? null : { ...toResultRow(abandoned.trace, abandoned.result), superseded: 1 },
   };
 }
 
@@ -223,7 +216,7 @@ export function openRowWriter(db: Db): (row: ResultRow) => void {
   const eraseJournal = db.prepare(
     "DELETE FROM reply_journal WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch",
   );
-  const add = ({ abandoned = null, ...row }: ResultRow) => {
+  const add = ({ abandoned, ...row }: ResultRow) => {
     if (abandoned !== null) add(abandoned);
     supersede.run(row);
     addTrace.run(row);

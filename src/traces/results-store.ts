@@ -15,7 +15,7 @@ import {
 } from "../tasks/question.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
 import type { RunSettings } from "./run-settings.js";
-import type { TaskResult } from "./task-result.js";
+import { type TaskResult, toTaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
 import { parseTrace } from "./traces-store.js";
 
@@ -96,28 +96,22 @@ export function tracesAfter(
   return { traces: mapReadable(rows, ({ id, trace }) => parseTrace(id, trace)), last };
 }
 
-/** Returns a function that replaces the scores of a batch, in traces and results, in one transaction. */
-export function openScoreWriter(db: Db): (graded: readonly { trace: Trace; result: TaskResult }[]) => void {
+/** Returns a function that replaces the scores of traces, and their results, in one transaction. */
+export function openScoreWriter(db: Db): (traces: readonly Trace[]) => void {
   const setTrace = db.prepare("UPDATE traces SET trace = ? WHERE id = ?");
   const setResult = db.prepare(
     `UPDATE results SET result = @result, semantic_score = @score
      WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch AND trace_id = @traceId`,
   );
-  const write = db.transaction((graded: readonly { trace: Trace; result: TaskResult }[]) => {
-    for (const { trace, result } of graded) {
+  const write = db.transaction((traces: readonly Trace[]) => {
+    for (const trace of traces) {
       const { runId, taskId, epoch, traceId } = trace;
+      const result = toTaskResult(trace);
       setTrace.run(JSON.stringify(trace), traceId);
-      setResult.run({
-        runId,
-        taskId,
-        epoch,
-        traceId,
-        score: result.semanticScore,
-        result: JSON.stringify(result),
-      });
+      setResult.run({ runId, taskId, epoch, traceId, score: result.semanticScore, result: JSON.stringify(result) });
     }
   });
-  return (graded) => write.immediate(graded);
+  return (traces) => write.immediate(traces);
 }
 
 export function saveScoringSettings(db: Db, runId: string, settings: RunSettings): void {

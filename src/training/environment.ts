@@ -445,8 +445,8 @@ export class TrainingEnvironment {
     saveCurrentVersion(db, settings.agentId);
     if (earlier === null) await createRun(db, { runId, name, set, tasks: [], settings, worker: thisProcess });
     else await resumeRun(db, earlier, { settings: earlier.settings, retryFailed: false, worker: thisProcess });
-    return new SplitRun(db, { runId, model: options.model }, async (trace, outcome) => {
-      const saving = writer.save(trace, toTaskResult(trace), outcome).then(() => undefined);
+    return new SplitRun(db, { runId, model: options.model }, async (trace) => {
+      const saving = writer.save(trace, toTaskResult(trace)).then(() => undefined);
       this.saving.add(saving);
       await saving.finally(() => this.saving.delete(saving));
     });

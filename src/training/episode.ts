@@ -18,12 +18,11 @@ import { openWorkspace } from "../sandbox/workspace.js";
 import { type ChangeCounts, countChanges, isGoalReached } from "../scoring/goal-match.js";
 import type { ScorerEntry } from "../scoring/scorer-entry.js";
 import { REWARD, SCORERS, type ScorerName } from "../scoring/scorers.js";
-import { type Ending, isFailure } from "../tasks/ending.js";
+import type { Ending } from "../tasks/ending.js";
 import { askedFor, type Question } from "../tasks/question.js";
 import { similarity } from "../text/word-overlap.js";
 import type { Tool } from "../tools/tool.js";
 import type { Judgment } from "../traces/judgment.js";
-import type { AttemptOutcome } from "../traces/result-writer.js";
 import type { Score } from "../traces/score.js";
 import { sumUsage } from "../traces/task-result.js";
 import type { QuestionTrace, Trace } from "../traces/trace.js";
@@ -74,7 +73,7 @@ export interface EpisodeRun {
   readonly runId: string;
   readonly model: string;
   /** Resolves once the trace is in the database. */
-  save(trace: Trace, outcome: AttemptOutcome): Promise<void>;
+  save(trace: Trace): Promise<void>;
 }
 
 interface EpisodeTask {
@@ -170,7 +169,7 @@ export class Episode {
       const rollout = this.loop.end("interrupted");
       this.interruption.abort();
       await this.workspace.close();
-      this.answered = this.run.save(this.trace(rollout, why), "failed");
+      this.answered = this.run.save(this.trace(rollout, why));
     }
     await this.answered;
   }
@@ -249,7 +248,7 @@ export class Episode {
     const reward = withoutObedience(earned, judged, this.rules);
     const [scored = judged] = await withScores([judged], scoring, NEVER);
     const trace = { ...scored, scores: { ...scored.scores, [REWARD]: reward } };
-    await this.run.save(trace, isFailure(rollout.ending) ? "failed" : "finished");
+    await this.run.save(trace);
     const scores = Object.fromEntries(Object.entries(scored.scores).map(([name, { value }]) => [name, value]));
     const end = { ending: rollout.ending, reward: { ...reward, scorer }, scores, traceId: trace.traceId };
     return { result, text, reward: reward.value, done: true, end };

@@ -59,7 +59,7 @@ describe("makeBandArtifacts", () => {
       const { trace, result } = finished("run_a", i + 1, score);
       const changed = { ...trace, ...changes, task: { ...trace.task, ...task } };
       const scores = { semanticScore: score, goldRank: 1 };
-      write(toResultRow(changed, { ...result, scores, sources: changed.sources }, "finished"));
+      write(toResultRow(changed, { ...result, scores, sources: changed.sources }));
     }
     made = await make("semanticScore");
   });
@@ -130,9 +130,7 @@ describe("makeBandArtifacts", () => {
 
   it("lets labels decide the band before the score, and makes only one case per task and band", async () => {
     const again = finished("run_a", 3, 0.55, "trace_again");
-    openRowWriter(empty.db)(
-      toResultRow({ ...again.trace, epoch: 2, answer: "$4" }, { ...again.result, epoch: 2 }, "finished"),
-    );
+    openRowWriter(empty.db)(toResultRow({ ...again.trace, epoch: 2, answer: "$4" }, { ...again.result, epoch: 2 }));
     saveLabels(empty.db, [
       ...[label("a_1", "bad", "wrong name"), label("a_2", "bad"), label("a_5", "skip")],
       ...[label("a_6", "good"), label("a_8", "neutral")],

@@ -59,7 +59,7 @@ describe("drawEnriched", () => {
     const changes = { t1: {}, t2: { answer: "Perhaps 5" }, t3: { scores: { "eval:old": { value: 0 } } } };
     for (const [i, [id, change]] of Object.entries(changes).entries()) {
       const { trace, result } = finished("run_a", i + 1, 1, id);
-      save(toResultRow({ ...trace, answer: "About 5", ...change }, result, "finished"));
+      save(toResultRow({ ...trace, answer: "About 5", ...change }, result));
     }
     const sure = { name: "sure", kind: "assertions", answer: { all: [{ lacks: "Perhaps" }] } };
     const origin = { by: "person", seed: null, labels: null };

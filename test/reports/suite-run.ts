@@ -1,6 +1,5 @@
 import { SUITE_SCORERS } from "../../src/scoring/scorers.js";
 import type { Db } from "../../src/store/open-store.js";
-import { isFailure } from "../../src/tasks/ending.js";
 import type { PlannedSuiteTask, SuiteTaskFacts } from "../../src/tasks/question.js";
 import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { saveTasks } from "../../src/traces/results-store.js";
@@ -114,7 +113,7 @@ export function saveSuiteRun(db: Db, id: string, traces: readonly SuiteTrace[]):
   const save = openRowWriter(db);
   for (const made of traces) {
     const trace = { ...made, runId: id, traceId: `${made.traceId}_${id}` };
-    save(toResultRow(trace, toTaskResult(trace), isFailure(trace.ending) ? "failed" : "finished"));
+    save(toResultRow(trace, toTaskResult(trace)));
   }
   finishRun(db, id, "completed", "2026-01-01T01:00:00.000Z", 3_600_000);
 }

@@ -69,7 +69,7 @@ export function saveSynthetic(db: Db, run: SyntheticRun): void {
         const first = syntheticTrace(run, { agentId, model }, question, random);
         const made = epoch === 1 ? first : { ...first, epoch, traceId: `${first.traceId}_${epoch}` };
         const trace = run.change?.(made) ?? made;
-        save(toResultRow(trace, toTaskResult(trace), isFailure(trace.ending) ? "failed" : "finished"));
+        save(toResultRow(trace, toTaskResult(trace)));
       }
     }
   })();

@@ -87,7 +87,7 @@ function saveRandomRun(db: Db, { questions, isJudged, model }: RandomRun, id = "
         { id: i + 1, answer, message_ids: gold.slice(0, goldMails), inbox_address: inbox },
       );
       const done = { ...attempt, scores: isFailed ? {} : scoreTrace(attempt, itself, SCORER_NAMES) };
-      write(toResultRow(done, toTaskResult(done), isFailed ? "failed" : "finished"));
+      write(toResultRow(done, toTaskResult(done)));
     }
   }
 }

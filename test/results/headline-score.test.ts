@@ -25,9 +25,9 @@ beforeEach(() => {
 });
 afterEach(() => test.close());
 
-function save(result: TaskResult, outcome: "finished" | "failed" = "finished"): void {
+function save(result: TaskResult): void {
   const { trace } = finished("run_a", Number(result.taskId) || 1, 0.5, `trace_${result.taskId}`);
-  const row = toResultRow({ ...trace, ending: result.ending }, { ...result, traceId: trace.traceId }, outcome);
+  const row = toResultRow({ ...trace, ending: result.ending }, { ...result, traceId: trace.traceId });
   openRowWriter(test.db)({ ...row, taskId: result.taskId });
 }
 
@@ -68,7 +68,7 @@ const KINDS: Readonly<
     value: 0.75,
     save() {
       save(suiteResult("one", 1));
-      save(suiteResult("two", 0.5, { state: "timeout" }), "failed");
+      save(suiteResult("two", 0.5, { state: "timeout" }));
     },
   },
   "a training run, with an episode that ran out of time": {
@@ -76,7 +76,7 @@ const KINDS: Readonly<
     value: 0.5,
     save() {
       save(question(1, { exactMatch: 1, semanticScore: 1, reward: 0.5 }));
-      save(question(2, { reward: 0 }, "timeout"), "failed");
+      save(question(2, { reward: 0 }, "timeout"));
     },
   },
   "an imported run without scores": { scorer: null, value: null, save: () => save(question(1, {})) },

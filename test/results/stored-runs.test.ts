@@ -17,7 +17,7 @@ it("lists failed tasks first, then unscored and bad ones, and tasks that the sco
   const save = (taskId: number, sourcesCorrect: number | null, goldSources = 1) => {
     const { trace, result } = finished("run_a", taskId, 0.5);
     const scored = { ...result, goldSources, scores: { sourcesCorrect } };
-    openRowWriter(test.db)(toResultRow(trace, scored, "finished"));
+    openRowWriter(test.db)(toResultRow(trace, scored));
   };
   save(1, null, 0);
   save(2, 1);

@@ -37,9 +37,9 @@ describe("watching a run", () => {
   let traces = 0;
 
   function saveTask(task: number, score: number | null, more: Partial<TaskResult> = {}): void {
-    const { trace, result, failed } = finished("run_1", task, score, `trace_${++traces}`);
+    const { trace, result } = finished("run_1", task, score, `trace_${++traces}`);
     const scores: Record<string, number> = score === null ? {} : { semanticScore: score };
-    openRowWriter(test.db)(toResultRow(trace, { ...result, scores, ...more }, failed ? "failed" : "finished"));
+    openRowWriter(test.db)(toResultRow(trace, { ...result, scores, ...more }));
   }
 
   const costs = (usd: number): Partial<TaskResult> => ({

@@ -122,9 +122,8 @@ function writerTo(db: Db): ResultWriter {
   const write = openRowWriter(db);
   const writeReply = openJournalWriter(db);
   return {
-    async save(trace, result, outcome, abandoned = null) {
-      const superseded = abandoned === null ? null : toResultRow(abandoned.trace, abandoned.result, "abandoned");
-      write({ ...toResultRow(trace, result, outcome), abandoned: superseded });
+    async save(trace, result, abandoned) {
+      write(toResultRow(trace, result, abandoned));
       return true;
     },
     async addReply(row) {

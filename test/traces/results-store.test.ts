@@ -115,7 +115,7 @@ describe("the result writer", () => {
 
   const save = (taskId: number, traceId?: string) => {
     const { trace, result } = finished("run", taskId, 1, traceId);
-    return writer.save(trace, result, "finished");
+    return writer.save(trace, result);
   };
 
   const saved = () => test.db.prepare("SELECT task_id FROM results ORDER BY task_id").pluck().all();
@@ -203,7 +203,7 @@ describe("the result writer", () => {
     const answer = "long ".repeat(400_000);
     const long = Array.from({ length: 20 }, (_, i) => {
       const { trace, result } = finished("run", i + 1, 1);
-      return writer.save({ ...trace, answer }, { ...result, agentAnswer: answer }, "finished");
+      return writer.save({ ...trace, answer }, { ...result, agentAnswer: answer });
     });
     await Promise.all(long);
     expect(saved()).toHaveLength(20);

@@ -36,7 +36,7 @@ describe("listing runs", () => {
   /** An attempt at a task with its result. */
   function saveTask(run: string, task: number, more: Partial<TaskResult> = {}, hasFailed = false): void {
     const { trace, result } = finished(run, task, hasFailed ? null : 0.5, `trace_${++attempts}`);
-    openRowWriter(test.db)(toResultRow(trace, { ...result, ...more }, hasFailed ? "failed" : "finished"));
+    openRowWriter(test.db)(toResultRow(trace, { ...result, ...more }));
   }
 
   const listed = (filter: Parameters<typeof listRuns>[1]) => listRuns(test.db, filter).map(({ id }) => id);
@@ -295,10 +295,10 @@ describe("storing runs", () => {
       saveRun(test.db, "run_a");
       const save = openRowWriter(test.db);
       const { trace, result } = finished("run_a", 1, 1);
-      save(toResultRow(trace, result, "finished"));
-      expect(() => save(toResultRow(trace, result, "finished"))).toThrow();
+      save(toResultRow(trace, result));
+      expect(() => save(toResultRow(trace, result))).toThrow();
       const next = finished("run_a", 2, null);
-      save(toResultRow(next.trace, next.result, "failed"));
+      save(toResultRow(next.trace, next.result));
       expect(rows()).toEqual([2, 2]);
       expect([...iterateResults(test.db, "run_a")]).toEqual([result, next.result]);
     });

@@ -102,10 +102,10 @@ export function finished(runId: string, taskId: number, score: number | null, tr
     spent: { usage: { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 }, costUsd: null },
     scores: {},
   };
-  return { trace, result, failed };
+  return { trace, result };
 }
 
 export function saveTask(db: Db, ...task: Parameters<typeof finished>): void {
-  const { trace, result, failed } = finished(...task);
-  openRowWriter(db)(toResultRow(trace, result, failed ? "failed" : "finished"));
+  const { trace, result } = finished(...task);
+  openRowWriter(db)(toResultRow(trace, result));
 }

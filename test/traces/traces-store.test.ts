@@ -127,7 +127,7 @@ describe("selecting traces", () => {
     for (const [taskId, epoch, scores] of TRIES) {
       const { trace, result } = finished("run", taskId, scores.semanticScore, `${taskId}/${epoch}`);
       const withScores = { ...result, epoch, scores } as TaskResult;
-      save(toResultRow({ ...trace, epoch }, withScores, scores.semanticScore === null ? "failed" : "finished"));
+      save(toResultRow({ ...trace, epoch }, withScores));
     }
     const chat = test.db.prepare(
       `INSERT INTO traces (id, agent_id, session_id, started_at, ending, trace) VALUES (?, 'a', ?, ?, ?, '{"traceId":"c"}')`,
