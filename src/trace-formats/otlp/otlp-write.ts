@@ -9,6 +9,7 @@ import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import { isFailure } from "../../tasks/ending.js";
 import type { RunRow } from "../../traces/runs-store.js";
 import { askedOf, type Turn } from "../../traces/trace.js";
+import { stepsOf } from "../../traces/trace-steps.js";
 import { type ExportedTrace, goldOf, type LineFormat } from "../export-traces/exported-trace.js";
 import {
   type AnyValue,
@@ -33,14 +34,9 @@ export interface ScoreRecord {
   readonly byModel: boolean;
 }
 
-interface TurnContent {
-  readonly messages: TurnMessages | undefined;
-  /** Tools that the model received. */
-  readonly definitions: AnyValue | undefined;
-}
-
 /** The conversation of one model call. */
 interface TurnMessages {
+  readonly turn: Turn;
   readonly system: string | null;
   /** Messages that the model received, without the system prompt. */
   readonly input: readonly Message[];
@@ -113,73 +109,56 @@ function toolSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[
   }));
 }
 
-/** Returns one span per model call, without the wait before it. */
+/**
+ * Returns one span per model call, without the wait before it. A call that fails without a retry, for example because of
+ * a wrong key, leaves no turn, only the trace's error. It has a span, too.
+ */
 function modelSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[] {
-  const { traceId, turns } = trace;
-  const messagesByTurn = turnMessages(trace);
+  const { traceId, ending } = trace;
   const { model } = conventionalModel(trace.model);
   const definitions = tools.length === 0 ? undefined : jsonText(tools.map(toDefinition));
-  return turns.map((turn, i) => {
-    const { waitedMs = 0, latencyMs, startedAt } = turn;
-    const failed = isFailedCall(trace, turn, messagesByTurn[i]);
+  const spanOf = (id: string, call: TurnMessages, start: string, end: string): Span => {
+    const failed = isFailedCall(trace, call);
     return {
       traceId: otlpTraceId(traceId),
-      spanId: otlpSpanId(traceId, `turn ${i}`),
-      parentSpanId: rootSpanId(trace),
-      name: storable(`chat ${model}`),
-      kind: SPAN_KIND.client,
-      startTimeUnixNano: unixNano(startedAt, waitedMs),
-      endTimeUnixNano: unixNano(startedAt, waitedMs + latencyMs),
-      attributes: modelSpanAttributes(
-        trace,
-        turn,
-        failed,
-        content ? { messages: messagesByTurn[i], definitions } : null,
-      ),
-      ...(failed ? { status: { code: STATUS_ERROR, message: storable(trace.error ?? turn.rawFinishReason) } } : {}),
-    };
-  });
-}
-
-/**
- * Returns the span of the model call that ended the task, if the trace has no turn for it. A call that fails without a
- * retry, for example because of a wrong key, leaves no turn, only the trace's error.
- */
-function failedCallSpan(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[] {
-  const { traceId, turns, ending, error } = trace;
-  const messagesByTurn = turnMessages(trace);
-  const last = turns.at(-1);
-  if (ending !== "model_error" || (last !== undefined && isFailedCall(trace, last, messagesByTurn[turns.length - 1])))
-    return [];
-  const { provider, model } = conventionalModel(trace.model);
-  const start = lastActivity(trace);
-  const definitions = tools.length === 0 ? undefined : jsonText(tools.map(toDefinition));
-  const system = systemOf(trace);
-  const input = system === null ? trace.messages : trace.messages.slice(1);
-  return [
-    {
-      traceId: otlpTraceId(traceId),
-      spanId: otlpSpanId(traceId, "failed call"),
+      spanId: otlpSpanId(traceId, id),
       parentSpanId: rootSpanId(trace),
       name: storable(`chat ${model}`),
       kind: SPAN_KIND.client,
       startTimeUnixNano: start,
-      endTimeUnixNano: laterOf(unixNano(trace.endedAt), start),
-      attributes: toKeyValues({
-        "openinference.span.kind": text("LLM"),
-        "session.id": text(trace.sessionId),
-        "gen_ai.operation.name": text("chat"),
-        "gen_ai.provider.name": text(provider),
-        "gen_ai.request.model": text(model),
-        "gen_ai.conversation.id": text(trace.sessionId),
-        "error.type": text(ending),
-        ...(content ? { ...inputAttributes(system, input), "gen_ai.tool.definitions": definitions } : {}),
-        "art_e.has_no_turn": { boolValue: true },
-      }),
-      status: { code: STATUS_ERROR, message: storable(error ?? ending) },
-    },
-  ];
+      endTimeUnixNano: end,
+      attributes: modelSpanAttributes(trace, call, failed, content ? modelSpanContent(call, definitions) : {}),
+      ...(failed
+        ? { status: { code: STATUS_ERROR, message: storable(trace.error ?? call.turn.rawFinishReason) } }
+        : {}),
+    };
+  };
+  const calls = turnMessages(trace);
+  const spans = calls.map((call, i) => {
+    const { waitedMs = 0, latencyMs, startedAt } = call.turn;
+    return spanOf(`turn ${i}`, call, unixNano(startedAt, waitedMs), unixNano(startedAt, waitedMs + latencyMs));
+  });
+  const last = calls.at(-1);
+  if (ending !== "model_error" || (last !== undefined && isFailedCall(trace, last))) return spans;
+  const { system, conversation } = partsOf(trace);
+  const turn = { ...NO_TURN, rawFinishReason: ending };
+  const start = lastActivity(trace);
+  const end = laterOf(unixNano(trace.endedAt), start);
+  const failed = spanOf("failed call", { turn, system, input: conversation, reply: null }, start, end);
+  const hasNoTurn = { key: "art_e.has_no_turn", value: { boolValue: true } };
+  return [...spans, { ...failed, attributes: [...failed.attributes, hasNoTurn] }];
 }
+
+/** A call that never received a reply. */
+const NO_TURN: Omit<Turn, "rawFinishReason"> = {
+  startedAt: "",
+  latencyMs: 0,
+  finishReason: "other",
+  usage: null,
+  costUsd: null,
+  retries: [],
+  cached: false,
+};
 
 /** The end of the last model or tool call, which is when the next call started. */
 function lastActivity({ startedAt, turns, toolCalls }: ExportedTrace): string {
@@ -190,16 +169,16 @@ function lastActivity({ startedAt, turns, toolCalls }: ExportedTrace): string {
 }
 
 /** Whether the turn consists only of attempts at a call that never received a reply. */
-function isFailedCall({ ending }: ExportedTrace, turn: Turn, messages: TurnMessages | undefined): boolean {
+function isFailedCall({ ending }: ExportedTrace, { turn, reply }: TurnMessages): boolean {
   const wasAttempted = turn.retries.length > 0 || ending === "model_error";
-  return turn.finishReason === "other" && wasAttempted && (messages?.reply ?? null) === null;
+  return turn.finishReason === "other" && wasAttempted && reply === null;
 }
 
 function modelSpanAttributes(
   trace: ExportedTrace,
-  turn: Turn,
+  { turn }: TurnMessages,
   failed: boolean,
-  content: TurnContent | null,
+  content: Attributes,
 ): KeyValue[] {
   const { provider, model } = conventionalModel(trace.model);
   const { usage, sent, costUsd, retries, waitedMs, cached, rawFinishReason } = turn;
@@ -219,7 +198,7 @@ function modelSpanAttributes(
     "error.type": failed ? text(rawFinishReason) : undefined,
     ...(usage === null || failed ? {} : usageAttributes(usage)),
     "llm.cost.total": costUsd === null || failed ? undefined : double(costUsd),
-    ...(content === null ? {} : modelSpanContent(content, turn)),
+    ...content,
     "art_e.waited_ms": double(waitedMs),
     "art_e.retries": retries.length === 0 ? undefined : jsonText(retries),
     "art_e.sent": jsonText(sent),
@@ -239,19 +218,13 @@ function usageAttributes(usage: Usage): Attributes {
   };
 }
 
-function modelSpanContent({ messages, definitions }: TurnContent, { finishReason }: Turn): Attributes {
-  const { system = null, input = [], reply = null } = messages ?? {};
-  return {
-    ...inputAttributes(system, input),
-    "gen_ai.output.messages": reply === null ? undefined : jsonText([toOutputMessage(reply, finishReason)]),
-    "gen_ai.tool.definitions": definitions,
-  };
-}
-
-function inputAttributes(system: string | null, input: readonly Message[]): Attributes {
+/** `definitions` are the tools that the model received. */
+function modelSpanContent({ turn, system, input, reply }: TurnMessages, definitions: AnyValue | undefined): Attributes {
   return {
     "gen_ai.system_instructions": system === null ? undefined : jsonText(toSystemParts(system)),
     "gen_ai.input.messages": jsonText(input.map(toParts)),
+    "gen_ai.output.messages": reply === null ? undefined : jsonText([toOutputMessage(reply, turn.finishReason)]),
+    "gen_ai.tool.definitions": definitions,
   };
 }
 
@@ -261,25 +234,20 @@ function toDefinition({ name, description, parameters }: ToolSpec) {
 
 /** Returns the conversation as the model received it in each turn. */
 function turnMessages(trace: ExportedTrace): TurnMessages[] {
-  const system = systemOf(trace);
-  const conversation = system === null ? trace.messages : trace.messages.slice(1);
-  const replies = ownReplies(trace, conversation);
-  // An external agent's replies form one turn, which belongs to its last reply.
-  const missing = Math.max(0, replies.length - trace.turns.length);
-  return trace.turns.map((_, turn) => {
-    const at = replies[turn + missing];
-    return { system, input: conversation.slice(0, at), reply: at === undefined ? null : (conversation[at] ?? null) };
+  const { system, conversation } = partsOf(trace);
+  return stepsOf(trace).flatMap(({ turn, reply }) => {
+    if (turn === null) return [];
+    const at = reply === null ? undefined : conversation.indexOf(reply);
+    return [{ turn, system, input: conversation.slice(0, at), reply }];
   });
 }
 
-function systemOf({ messages: [first] }: ExportedTrace): string | null {
-  return first?.role === "system" ? first.content : null;
-}
-
-/** Indices of the replies in the conversation, without replies from earlier chats. */
-function ownReplies(trace: ExportedTrace, conversation: readonly Message[]): number[] {
-  const history = trace.kind === "chat" ? trace.historyLength : 0;
-  return [...conversation.keys()].filter((at) => at >= history && conversation[at]?.role === "assistant");
+/** Returns the system prompt, or null, and the messages after it. */
+function partsOf({ messages }: ExportedTrace): { system: string | null; conversation: readonly Message[] } {
+  const [first, ...others] = messages;
+  return first?.role === "system"
+    ? { system: first.content, conversation: others }
+    : { system: null, conversation: messages };
 }
 
 /**
@@ -287,12 +255,13 @@ function ownReplies(trace: ExportedTrace, conversation: readonly Message[]): num
  * calls, or the entire conversation if there was no model call. Provider state is left out.
  */
 function laterMessages(trace: ExportedTrace): Message[] {
-  const conversation = systemOf(trace) === null ? trace.messages : trace.messages.slice(1);
-  const last = turnMessages(trace).findLast(({ reply }) => reply !== null || trace.turns.length > 0);
-  if (last === undefined)
-    return failedCallSpan(trace, { content: false, tools: [], run: null }).length > 0 ? [] : [...trace.messages];
-  const covered = last.reply === null ? conversation.length : last.input.length + 1;
-  return conversation.slice(covered).map(withoutProviderState);
+  const last = turnMessages(trace).at(-1);
+  // The span of a failed call contains the conversation.
+  if (last === undefined) return trace.ending === "model_error" ? [] : [...trace.messages];
+  if (last.reply === null) return [];
+  return partsOf(trace)
+    .conversation.slice(last.input.length + 1)
+    .map(withoutProviderState);
 }
 
 function withoutProviderState(message: Message): Message {
@@ -443,7 +412,7 @@ const NAME = "art-e";
 
 /** Returns the spans of a trace in the GenAI conventions: the agent's span, then model and tool calls by start time. */
 export function otlpSpans(trace: ExportedTrace, options: OtlpOptions): Span[] {
-  const below = [...modelSpans(trace, options), ...failedCallSpan(trace, options), ...toolSpans(trace, options)];
+  const below = [...modelSpans(trace, options), ...toolSpans(trace, options)];
   const { ofEachSpan, ofRoot } = experimentAttributes(trace, options);
   return [agentSpan(trace, options), ...below.sort(byStart)].map((span, i) => ({
     ...span,
