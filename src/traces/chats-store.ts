@@ -69,13 +69,22 @@ const NOT_FAILED = "ending NOT IN ('model_error', 'timeout', 'interrupted')";
 
 /** Returns the messages of a session, except the system prompt and failed chats. */
 export function sessionMessages(db: Db, sessionId: string): Message[] {
+  return newestChat(db, sessionId, NOT_FAILED)?.messages.slice(1) ?? [];
+}
+
+/** Returns what the chats of a session have changed in its mailbox so far, or undefined if nothing. */
+export function sessionActions(db: Db, sessionId: string): MailboxChanges | undefined {
+  return newestChat(db, sessionId, "TRUE")?.actions;
+}
+
+function newestChat(db: Db, sessionId: string, condition: string): ChatTrace | undefined {
   const row = db
     .prepare(
-      `SELECT id, trace FROM traces WHERE session_id = ? AND run_id IS NULL AND ${NOT_FAILED}
+      `SELECT id, trace FROM traces WHERE session_id = ? AND run_id IS NULL AND ${condition}
        ORDER BY started_at DESC, rowid DESC LIMIT 1`,
     )
     .get(sessionId) as { id: string; trace: unknown } | undefined;
-  return row === undefined ? [] : parseTrace<ChatTrace>(row.id, row.trace).messages.slice(1);
+  return row && parseTrace<ChatTrace>(row.id, row.trace);
 }
 
 const CONTINUED = `session_id = s.id AND run_id IS NULL AND ${NOT_FAILED}`;
@@ -123,16 +132,6 @@ export function sessionOfAgent(
 /** Deletes a session but not its traces. */
 export function deleteSession(db: Db, id: string): void {
   db.prepare("DELETE FROM sessions WHERE id = ?").run(id);
-}
-
-/** Returns what the chats of a session have changed in its mailbox so far, or undefined if nothing. */
-export function sessionActions(db: Db, sessionId: string): MailboxChanges | undefined {
-  const row = db
-    .prepare(
-      `SELECT id, trace FROM traces WHERE session_id = ? AND run_id IS NULL ORDER BY started_at DESC, rowid DESC LIMIT 1`,
-    )
-    .get(sessionId) as { id: string; trace: unknown } | undefined;
-  return row === undefined ? undefined : parseTrace<ChatTrace>(row.id, row.trace).actions;
 }
 
 /** Saves a chat and creates or updates its session. */
