@@ -33,7 +33,6 @@ import {
   withTraits,
   words,
 } from "../platform/flag-values.js";
-import { presentProperties } from "../platform/optional-values.js";
 import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../questions/published-dataset.js";
 import { CLAIM_FORMS, parseClaim } from "../results/claim-text.js";
 import { isScorerName, SCORER_NAMES, type ScorerName } from "../scoring/scorers.js";
@@ -43,7 +42,13 @@ import { SPLITS } from "../tasks/question.js";
 import { COUNTERPARTS } from "../tasks/suite-task.js";
 import { SCORE_APIS } from "../trace-formats/otlp-endpoint.js";
 import type { OutputFile } from "../trace-formats/output-files.js";
-import { type AgentTarget, LIMIT_VALUES, PERTURBATIONS } from "../traces/run-settings.js";
+import {
+  type AgentTarget,
+  LIMIT_VALUES,
+  type OwnRunSettings,
+  PERTURBATIONS,
+  type Perturbation,
+} from "../traces/run-settings.js";
 
 /** A flag of `art-e run`. */
 interface RunFlag extends SharedFlag {
@@ -128,13 +133,13 @@ const LONGEST_TIMER_S = Math.floor(LONGEST_TIMER_MS / 1_000);
 export const taskTimeoutSeconds = numberAbove(0, LONGEST_TIMER_S);
 export const timeBudgetMinutes = numberAbove(0, Math.floor(LONGEST_TIMER_S / 60));
 
-type Parse<T> = (values: readonly string[]) => { ok: true; value: T } | { ok: false; problem: string };
+type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
 export type ScorerChoice = ScorerName | EvalScore;
 
-function parsedBy<T>(values: z.ZodType<string[], string[]>, parse: Parse<T>) {
-  return values.transform((words, issues): T => {
-    const parsed = parse(words);
+function parsedBy<Typed, T>(typed: z.ZodType<Typed, Typed>, parse: (value: Typed) => Parsed<T>) {
+  return typed.transform((value, issues): T => {
+    const parsed = parse(value);
     if (parsed.ok) return parsed.value;
     issues.addIssue({ code: "custom", message: parsed.problem });
     return z.NEVER;
@@ -169,33 +174,24 @@ const bodyFields = parsedBy(
 
 const reasoningEffort = oneOf(REASONING_EFFORTS);
 
-const claim = text.transform((claimText, issues) => {
-  const parsed = parseClaim(claimText);
-  if (parsed.ok) return parsed.value;
-  issues.addIssue({ code: "custom", message: parsed.problem });
-  return z.NEVER;
-});
+const claim = parsedBy(text, parseClaim);
+
+type PerturbationChoice = Pick<OwnRunSettings, "attackKinds"> & { readonly perturbation: Perturbation };
 
 /** A perturbation, for attacks with their kinds. */
-const perturbation = text.transform((value, issues) => {
+const perturbation = parsedBy(text, (value: string): Parsed<PerturbationChoice> => {
   const [name = "", list] = value.split("=", 2);
   const perturbation = PERTURBATIONS.find((one) => one === name);
-  const kinds = list?.split(",").map((kind) => kind.trim());
-  const unknown = kinds?.find((kind) => !(ATTACK_KINDS as readonly string[]).includes(kind));
-  const problem =
-    perturbation === undefined
-      ? `expected one of ${PERTURBATIONS.join(", ")}`
-      : list !== undefined && !name.startsWith("hostile")
-        ? `${name} does not have kinds`
-        : unknown !== undefined
-          ? `unknown kind of attack ${JSON.stringify(unknown)}. Available: ${ATTACK_KINDS.join(", ")}`
-          : null;
-  if (perturbation !== undefined && problem === null) {
-    const attackKinds = kinds === undefined ? undefined : ATTACK_KINDS.filter((kind) => kinds.includes(kind));
-    return { perturbation, ...presentProperties({ attackKinds }) };
+  if (perturbation === undefined) return { ok: false, problem: `expected one of ${PERTURBATIONS.join(", ")}` };
+  if (list === undefined) return { ok: true, value: { perturbation } };
+  if (!name.startsWith("hostile")) return { ok: false, problem: `${name} does not have kinds` };
+  const kinds = list.split(",").map((kind) => kind.trim());
+  const unknown = kinds.find((kind) => !(ATTACK_KINDS as readonly string[]).includes(kind));
+  if (unknown === undefined) {
+    return { ok: true, value: { perturbation, attackKinds: ATTACK_KINDS.filter((kind) => kinds.includes(kind)) } };
   }
-  issues.addIssue({ code: "custom", message: problem ?? "" });
-  return z.NEVER;
+  const available = ATTACK_KINDS.join(", ");
+  return { ok: false, problem: `unknown kind of attack ${JSON.stringify(unknown)}. Available: ${available}` };
 });
 
 /** A perturbation that plants emails. */
