@@ -7,7 +7,6 @@ import { yieldBetween } from "../platform/batches.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { checkWritable } from "../platform/files.js";
-import { compact } from "../platform/optional-values.js";
 import { questionSuite } from "../questions/dataset.js";
 import type { Db } from "../store/open-store.js";
 import { type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../store/write-transaction.js";
@@ -38,25 +37,50 @@ import { type RunRequest, refuseFlags } from "./run-options.js";
 import { differences, movedServers, raisedLimits, requestedSettings, unusedAddress } from "./settings-from-options.js";
 
 /**
- * Plans the resume of a stored run with its original settings. Other options, mail or tools would make its answers
- * incomparable, so they are refused unless --force records the difference.
+ * Returns a stored run with the requested settings. Other options, mail or tools would make its answers incomparable, so
+ * they are refused unless --force records the difference. `changes` are the differences, and `moved` the new servers and
+ * raised limits, which change no answer.
  */
-export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
+async function openStoredRun(
+  db: Db,
+  how: "resume" | "repeat",
+  storedRun: RunRow,
+  request: RunRequest,
+  context: AppContext,
+) {
   const { explicitFlags } = request;
-  const storedRun = getRun(db, name, "newest");
-  refuseFlagsOfNewRun(explicitFlags, "resume", storedRun);
-  const { run, changes: suiteChanges } = await locate(db, executedRun(storedRun, "be resumed"), request, context);
+  // The flags of new runs, and those that do not apply to the tasks of the stored run.
+  refuseFlags(how, explicitFlags);
+  refuseFlags(taskKindOf(storedRun) === "suite" ? "suite" : "questions", explicitFlags);
+  const { run, changes: suiteChanges } = await locate(
+    db,
+    executedRun(storedRun, how === "resume" ? "be resumed" : "be repeated"),
+    request,
+    context,
+  );
   const requested = requestedSettings(run.settings, request, context);
-  const changes = [...differences(run.settings, requested), ...changedSince(db, run), ...suiteChanges];
-  const limits = limitsOf(request, run.limits);
-  const moved = [...movedServers(run.settings, requested), ...raisedLimits(run.settings, requested)];
+  const changedSince = [...mailChangedSince(db, run), ...(how === "resume" ? toolsChangedSince(db, run) : [])];
+  const changes = [...differences(run.settings, requested), ...changedSince, ...suiteChanges];
   if (changes.length > 0 && !request.force) {
+    const force = commandLine`art-e run --resume ${run.id} --force`;
     throw new UserError(
       "run_differs",
-      `Cannot resume run ${run.id} unchanged: ${changes.join("; ")}.`,
-      `Remove the flags that differ, or continue anyway and record the difference: ${commandLine`art-e run --resume ${run.id} --force`}, with the same flags.`,
+      `Cannot ${how} run ${run.id} unchanged: ${changes.join("; ")}.`,
+      how === "resume"
+        ? `Remove the flags that differ, or continue anyway and record the difference: ${force}, with the same flags.`
+        : "Remove the flags that differ, or pass --force to repeat it anyway and record the difference.",
     );
   }
+  const moved = [...movedServers(run.settings, requested), ...raisedLimits(run.settings, requested)];
+  const concurrency = explicitFlags.has("concurrency") ? request.concurrency : run.settings.concurrency;
+  return { run, requested, changes, moved, limits: limitsOf(request, run.limits), concurrency };
+}
+
+/** Plans the resume of a stored run with its original settings. */
+export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
+  const storedRun = getRun(db, name, "newest");
+  const opened = await openStoredRun(db, "resume", storedRun, request, context);
+  const { run, requested, changes, moved, limits, concurrency } = opened;
   const settings = withQueue(
     changes.length + moved.length === 0 ? run.settings : { ...requested, ...withChanges(run, changes, moved) },
     run.settings.queue === true || request.queue !== undefined,
@@ -65,7 +89,6 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
   if (run.settings.queue === true && request.queue === undefined) context.note(QUEUE_UNUSED);
   const output = outputToKeep(request.output) ?? run.output;
   if (request.output === undefined && output !== null) checkWritable("--output", output);
-  const concurrency = explicitFlags.has("concurrency") ? request.concurrency : run.settings.concurrency;
   return {
     runId: run.id,
     settings,
@@ -120,16 +143,10 @@ async function locate(db: Db, run: ExecutedRun, { suite }: RunRequest, context: 
   return locateSuite(db, run, suite, context);
 }
 
-function changedSince(db: Db, run: ExecutedRun): string[] {
-  const { settings } = run;
-  return compact([
-    ...mailChangedSince(db, run),
-    // A repeat uses the tools of the original run, even if they have changed since.
-    settings.repeats === undefined &&
-      settings.kind !== "external" &&
-      toolsDigest(db, settings.agentId) !== settings.toolsDigest &&
-      "the agent's tools have changed since",
-  ]);
+/** A repeat uses the tools of the original run, even if they have changed since. */
+function toolsChangedSince(db: Db, { settings }: ExecutedRun): string[] {
+  if (settings.repeats !== undefined || settings.kind === "external") return [];
+  return toolsDigest(db, settings.agentId) === settings.toolsDigest ? [] : ["the agent's tools have changed since"];
 }
 
 export function mailChangedSince(db: Db, { corpusFingerprint }: RunRow): string[] {
@@ -138,24 +155,11 @@ export function mailChangedSince(db: Db, { corpusFingerprint }: RunRow): string[
 
 /**
  * Plans a new run over the questions of an old one, with its prompt, model, settings and tools, even if the agent has
- * changed since. If the mail has changed, the repeat is refused unless --force records the difference.
+ * changed since.
  */
 export async function planRepeat(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { explicitFlags } = request;
-  const storedRun = getRun(db, name);
-  refuseFlagsOfNewRun(explicitFlags, "repeat", storedRun);
-  const { run, changes: suiteChanges } = await locate(db, executedRun(storedRun, "be repeated"), request, context);
-  const requested = requestedSettings(run.settings, request, context);
-  const changes = [...differences(run.settings, requested), ...mailChangedSince(db, run), ...suiteChanges];
-  const moved = [...movedServers(run.settings, requested), ...raisedLimits(run.settings, requested)];
-  if (changes.length > 0 && !request.force) {
-    throw new UserError(
-      "run_differs",
-      `Cannot repeat run ${run.id} unchanged: ${changes.join("; ")}.`,
-      "Remove the flags that differ, or pass --force to repeat it anyway and record the difference.",
-    );
-  }
-  const concurrency = explicitFlags.has("concurrency") ? request.concurrency : run.settings.concurrency;
+  const opened = await openStoredRun(db, "repeat", getRun(db, name), request, context);
+  const { run, requested, changes, moved, limits, concurrency } = opened;
   const settings = await withUntil(
     {
       ...withQueue(requested, request.queue !== undefined),
@@ -175,7 +179,6 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
   }
   const tasks = settings.until === undefined ? inOrder : inTestOrder(inOrder, settings.until.seed);
   const runId = newRunId();
-  const limits = limitsOf(request, run.limits);
   const output = outputToKeep(request.output);
   const set = { ...run.dataset, split: run.split };
   return {
@@ -223,12 +226,6 @@ async function suiteOfRun(run: ExecutedRun, options: RunOptions, context: AppCon
   const oracle = settings.kind === "own" ? settings.oracle : undefined;
   const { accountSettings } = options;
   return openSuite(dataset.source, { limit: null, functions, oracle, cutoff, accountSettings }, context);
-}
-
-/** Refuses flags of new runs, and those that do not apply to the tasks of the stored run. */
-function refuseFlagsOfNewRun(explicitFlags: ReadonlySet<string>, how: "resume" | "repeat", run: RunRow): void {
-  refuseFlags(how, explicitFlags);
-  refuseFlags(taskKindOf(run) === "suite" ? "suite" : "questions", explicitFlags);
 }
 
 function toolsOfRun(db: Db, { settings }: ExecutedRun): readonly AttachedTool[] {
