@@ -26,12 +26,12 @@ export interface RunTasksRequest {
   readonly scoring: Scoring;
   readonly session: RunSession;
   /** The claim that stops the run when it is settled, if there is one. */
-  readonly until?: UntilWatch | null;
+  readonly until: UntilWatch | null;
   /** Calls the listener immediately, and again whenever the number of concurrent tasks changes. */
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
   /** When this signal aborts, no further task starts, and running tasks are finished. */
-  readonly windDown?: AbortSignal;
-  readonly steering?: TaskSteering;
+  readonly windDown: AbortSignal;
+  readonly steering: TaskSteering;
 }
 
 /** Pauses a run and adds tasks to it while it is running. */
@@ -72,7 +72,7 @@ export interface SessionEnd {
  */
 export async function runTasks(
   { db, runId, budget, journal, writer, waiting }: RunServices,
-  { answerer, scoring, session, onConcurrency, windDown, steering, until = null }: RunTasksRequest,
+  { answerer, scoring, session, onConcurrency, windDown, steering, until }: RunTasksRequest,
   emit: Emit,
   signal: AbortSignal,
 ): Promise<SessionEnd> {
@@ -93,15 +93,11 @@ export async function runTasks(
 
   const iterator = session.tasks[Symbol.iterator]();
   const mustEnd = () =>
-    stop.aborted ||
-    windDown?.aborted === true ||
-    budget.reached() !== null ||
-    watch.fault !== null ||
-    until?.isSettled === true;
+    stop.aborted || windDown.aborted || budget.reached() !== null || watch.fault !== null || until?.isSettled === true;
 
   const nextTask = (): PlannedTask | null => {
     if (mustEnd()) return null;
-    const again = steering?.nextRequeued() ?? null;
+    const again = steering.nextRequeued();
     if (again !== null) {
       remaining++;
       return again;
@@ -111,18 +107,6 @@ export async function runTasks(
       if (done || mustEnd()) return null;
       if (until === null || until.canCount(value.task.id)) return value;
     }
-  };
-
-  const startable: Iterator<PlannedTask> = {
-    next() {
-      try {
-        const task = nextTask();
-        if (task !== null) return { done: false, value: task };
-      } catch (error) {
-        fault.abort(error);
-      }
-      return { done: true, value: undefined };
-    },
   };
 
   /** Returns the answer to save, or null if the task was interrupted or its failure is held back. */
@@ -146,7 +130,7 @@ export async function runTasks(
     for (const answer of heldAnswers.splice(0)) await save(answer);
   };
 
-  steering?.beforeRequeue(saveHeld);
+  steering.beforeRequeue(saveHeld);
 
   // Answered tasks are scored even if the run was stopped in the meantime, except by functions of a program.
   const scoreJoined = batchCalls((traces: readonly Trace[]) => withScores(traces, scoring, NEVER));
@@ -185,7 +169,7 @@ export async function runTasks(
   try {
     emit({ type: "run_started", runId, tasks: requestedTasks });
     for await (const result of session.done) {
-      if (stop.aborted || windDown?.aborted) break;
+      if (stop.aborted || windDown.aborted) break;
       until?.add(result);
       emit({ type: "task_kept", result });
     }
@@ -193,30 +177,37 @@ export async function runTasks(
       fault.abort(error);
       return null;
     };
-    await runConcurrently({ [Symbol.iterator]: () => startable }, onConcurrency, {
+    await runConcurrently(onConcurrency, {
+      next() {
+        try {
+          return nextTask();
+        } catch (error) {
+          return stopAll(error);
+        }
+      },
       answer: (task) => answer(task).catch(stopAll),
       save: async (answer) => {
         if (answer !== null) await save(answer).catch(stopAll);
         if (watch.isAnswering) await saveHeld().catch(stopAll);
       },
       hasRoom: () => budget.hasRoom(),
-      isPaused: () => steering?.isPaused === true && !mustEnd(),
+      isPaused: () => steering.isPaused && !mustEnd(),
       onChange(listener) {
-        steering?.onChange(listener);
+        steering.onChange(listener);
         stop.addEventListener("abort", listener, { once: true, signal: ended.signal });
-        windDown?.addEventListener("abort", listener, { once: true, signal: ended.signal });
+        windDown.addEventListener("abort", listener, { once: true, signal: ended.signal });
       },
     });
-    await steering?.close();
+    await steering.close();
     fault.signal.throwIfAborted();
-    if (!stop.aborted && !windDown?.aborted && budget.reached() === null) {
+    if (!stop.aborted && !windDown.aborted && budget.reached() === null) {
       watch.close();
       if (watch.fault === null) await saveHeld();
     }
     // After an interrupt, other machines still have tasks, and the user does not want to wait for the queue.
-    if (!stop.aborted && !windDown?.aborted) await answerer.storeUnfinished?.();
+    if (!stop.aborted && !windDown.aborted) await answerer.storeUnfinished?.();
   } catch (error) {
-    await steering?.close();
+    await steering.close();
     await finish("interrupted").catch(() => undefined);
     throw error;
   } finally {
@@ -231,6 +222,6 @@ export async function runTasks(
   if (until?.isSettled) return { ...end, stopped: { by: "evidence" } };
   const limit = budget.reached();
   const byRun: RunStop | null = watch.fault ?? (limit === null ? null : { by: "limit", ...limit });
-  const isByUser = signal.aborted || windDown?.aborted || byRun === null;
+  const isByUser = signal.aborted || windDown.aborted || byRun === null;
   return { ...end, stopped: isByUser ? { by: "user" } : byRun };
 }

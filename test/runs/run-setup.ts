@@ -18,7 +18,7 @@ import { createRun, type RunSession } from "../../src/runs/create-run.js";
 import { ServerWatch } from "../../src/runs/detect-dead-server.js";
 import { resumeRun } from "../../src/runs/resume-run.js";
 import { RunJournal, sendersOf } from "../../src/runs/run-journal.js";
-import { type RunTasksRequest, runTasks, type SessionEnd } from "../../src/runs/run-tasks.js";
+import { type RunTasksRequest, runTasks, type SessionEnd, type TaskSteering } from "../../src/runs/run-tasks.js";
 import { RESULT_FILE_SCORERS, type ScorerName } from "../../src/scoring/scorers.js";
 import type { Db } from "../../src/store/open-store.js";
 import { WAIT_INDEFINITELY } from "../../src/store/write-transaction.js";
@@ -92,6 +92,14 @@ export async function resumed(db: Db, wanted: Wanted, runId: string, retryFailed
   return answerAll(db, wanted, runId, session);
 }
 
+const UNSTEERED: TaskSteering = {
+  isPaused: false,
+  nextRequeued: () => null,
+  beforeRequeue() {},
+  onChange() {},
+  async close() {},
+};
+
 async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSession): Promise<Finished> {
   const { concurrency = 4 } = wanted;
   const first = mostOfTask(settingsOf(db, wanted), (usage) => priceOf(wanted.model.id, usage));
@@ -110,7 +118,10 @@ async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSess
     answerer: answerHere(shared, new ServerWatch()),
     scoring: shared.scoring,
     session,
+    until: null,
     onConcurrency: (listener) => listener(concurrency),
+    windDown: never,
+    steering: UNSTEERED,
   };
   const services = { db, runId, budget, journal, writer, waiting: WAIT_INDEFINITELY };
   const end = await runTasks(services, request, emit, wanted.signal ?? never);

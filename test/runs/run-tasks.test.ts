@@ -9,6 +9,8 @@ import { type FakeProvider, startFakeProvider } from "../providers/fake-provider
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
 import { baseline, benchmark, REPLY, remote, saved, unhurried } from "./run-setup.js";
 
+const UNSTEERED = { hasRoom: () => true, isPaused: () => false, onChange() {} };
+
 /** Work that ends on request. */
 function workshop(count: number) {
   const taken: number[] = [];
@@ -17,12 +19,11 @@ function workshop(count: number) {
   const saves = new Map<number, () => void>();
   let isSlow = false;
   let setPlaces: (places: number) => void = () => {};
-  function* tasks() {
-    for (let task = 1; task <= count; task++) {
-      taken.push(task);
-      yield task;
-    }
-  }
+  const next = () => {
+    if (taken.length === count) return null;
+    taken.push(taken.length + 1);
+    return taken.length;
+  };
   const answer = (task: number) => {
     begun.push(task);
     return new Promise<number>((resolve) => ends.set(task, () => resolve(task)));
@@ -31,12 +32,11 @@ function workshop(count: number) {
     isSlow ? new Promise<void>((resolve) => saves.set(task, resolve)) : Promise.resolve();
   const run = (places: number) =>
     runConcurrently(
-      tasks(),
       (listener) => {
         setPlaces = listener;
         listener(places);
       },
-      { answer, save },
+      { ...UNSTEERED, next, answer, save },
     );
   const end = async (...finished: number[]) => {
     for (const task of finished) {
@@ -150,7 +150,10 @@ it("saves tasks without occupying a place, unless as many are waiting as places,
 
 it("starts the next task before the last is saved, and handles pending events before it", async () => {
   const happened: string[] = [];
-  await runConcurrently([1, 2], (listener) => listener(1), {
+  const tasks = [1, 2];
+  await runConcurrently((listener) => listener(1), {
+    ...UNSTEERED,
+    next: () => tasks.shift() ?? null,
     async answer(task) {
       happened.push(`begun ${task}`);
       await new Promise(setImmediate);

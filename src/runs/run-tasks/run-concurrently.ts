@@ -1,14 +1,16 @@
 // Processes tasks in order with a number of slots that can change.
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** The two steps of a task. Neither promise may reject. */
+/** The steps of a task. Neither promise may reject. */
 interface Stages<Task, Answered> {
+  /** Returns the next task, or null if there is none. Called again after a change. */
+  next(): Task | null;
   /** Whether one more task can start in addition to the running ones. Called again whenever one of them is answered. */
-  hasRoom?(): boolean;
+  hasRoom(): boolean;
   /** While true, no task starts, and the tasks do not end. */
-  isPaused?(): boolean;
+  isPaused(): boolean;
   /** Calls the listener when `isPaused` changes or when there are more tasks. */
-  onChange?(listener: () => void): void;
+  onChange(listener: () => void): void;
   answer(task: Task): Promise<Answered>;
   /**
    * Saving does not occupy a slot, so a slow disk does not idle the model. Runs after the work that other tasks wait
@@ -25,11 +27,9 @@ interface Stages<Task, Answered> {
  * @param onPlaces calls back immediately, and again whenever the number of slots changes
  */
 export function runConcurrently<Task, Answered>(
-  tasks: Iterable<Task>,
   onPlaces: (listener: (places: number) => void) => void,
-  { answer, save, hasRoom: hasBudget = () => true, isPaused = () => false, onChange }: Stages<Task, Answered>,
+  { next, answer, save, hasRoom: hasBudget, isPaused, onChange }: Stages<Task, Answered>,
 ): Promise<void> {
-  const waiting = tasks[Symbol.iterator]();
   let places = 0;
   let answering = 0;
   let saving = 0;
@@ -56,9 +56,9 @@ export function runConcurrently<Task, Answered>(
     };
     const fill = () => {
       if (hasRoom()) {
-        const { done, value } = waiting.next();
-        isEmpty = done === true;
-        if (!done) carryOut(value).catch(reject);
+        const task = next();
+        isEmpty = task === null;
+        if (task !== null) carryOut(task).catch(reject);
       }
       if (hasRoom() && !isFilling) {
         isFilling = true;
@@ -77,7 +77,7 @@ export function runConcurrently<Task, Answered>(
       places = Math.max(1, now);
       fill();
     });
-    onChange?.(() => {
+    onChange(() => {
       if (isOver) return;
       isEmpty = false;
       fill();
