@@ -48,15 +48,18 @@ export function limitReached(
   return why === null ? null : { flag: "--max-failures", why };
 }
 
-function failuresReached(
-  limit: NonNullable<RunLimits["maxFailures"]>,
-  finished: number,
-  failed: number,
-): string | null {
-  if ("tasks" in limit) return failed >= limit.tasks ? `--max-failures ${limit.tasks} is reached` : null;
+type FailureLimit = NonNullable<RunLimits["maxFailures"]>;
+
+function failuresReached(limit: FailureLimit, finished: number, failed: number): string | null {
+  const reached = `--max-failures ${failuresText(limit)} is reached`;
+  if ("tasks" in limit) return failed >= limit.tasks ? reached : null;
   const share = finished < ENOUGH_FOR_A_SHARE ? 0 : failed / finished;
-  if (share < limit.share) return null;
-  return `--max-failures ${limit.share * 100}% is reached: ${failed} of ${finished} tasks failed`;
+  return share < limit.share ? null : `${reached}: ${failed} of ${finished} tasks failed`;
+}
+
+/** Formats a limit as in its flag. A percentage is rounded, because 0.07 times 100 is not exactly 7. */
+export function failuresText(limit: FailureLimit): string {
+  return "tasks" in limit ? `${limit.tasks}` : `${Number((limit.share * 100).toFixed(6))}%`;
 }
 
 /** Assumed number of tokens that each turn adds to the next input, used before any task has ended. */

@@ -7,6 +7,7 @@ import type { AppContext } from "../platform/app-context.js";
 import { yieldBetween } from "../platform/batches.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { compact } from "../platform/optional-values.js";
 import { clustersText } from "../reports/figure-text.js";
 import type { Until, UntilWatch } from "../results/claim-watch.js";
 import { openGates } from "../results/gates.js";
@@ -28,11 +29,11 @@ import { forcedProcess, thisProcess } from "../traces/run-lock.js";
 import type { RunLimits } from "../traces/run-settings.js";
 import { getRun } from "../traces/runs-store.js";
 import { type AnswererOfRun, localAnswerer, type OnActivity, type RunServices } from "./answer-task.js";
-import { Budget, mostOfTask } from "./budget.js";
+import { Budget, failuresText, mostOfTask } from "./budget.js";
 import { detectLostDatabase } from "./execute-run/detect-lost-database.js";
 import { estimateRun, type RunEstimate } from "./execute-run/estimate-run.js";
 import { checkPriced } from "./model-of-run.js";
-import { limitFlags, planNewRun, type RunPlan } from "./plan-run.js";
+import { planNewRun, type RunPlan } from "./plan-run.js";
 import { ControlServer } from "./run-control/control-server.js";
 import { RunControls } from "./run-control/run-controls.js";
 import type { RunOptions } from "./run-flags.js";
@@ -356,9 +357,9 @@ async function openControlServer(
 
 /** Reports the limits that a run keeps from an earlier command. */
 function noteStoredLimits({ runId, limits }: RunPlan, options: RunOptions, { note }: AppContext): void {
-  const text = limitsText(limits);
-  if (text === "" || (options.resume === undefined && options.repeat === undefined)) return;
-  note(`art-e: limits of run ${runId}: ${text}. Pass one again to change it.`);
+  const flags = limitFlags(limits);
+  if (flags.length === 0 || (options.resume === undefined && options.repeat === undefined)) return;
+  note(`art-e: limits of run ${runId}: ${flags.join(", ")}. Pass one again to change it.`);
 }
 
 function forwardTraces(writer: ResultWriter, live: LiveTraces | null): ResultWriter {
@@ -373,9 +374,12 @@ function forwardTraces(writer: ResultWriter, live: LiveTraces | null): ResultWri
   };
 }
 
-/** Returns the limits as flags, like `--max-cost 0.5, --max-failures 5%`. Empty if there are no limits. */
-function limitsText(limits: RunLimits): string {
-  return Object.entries(limitFlags(limits))
-    .map((words) => words.join(" "))
-    .join(", ");
+/** Returns the limits as flags, like `--max-cost 0.5` and `--max-failures 5%`. */
+function limitFlags({ maxCostUsd, maxTokens, maxTimeMs, maxFailures }: RunLimits): string[] {
+  return compact([
+    maxCostUsd !== null && `--max-cost ${maxCostUsd}`,
+    maxTokens !== null && `--max-run-tokens ${maxTokens}`,
+    maxTimeMs !== null && `--max-time ${maxTimeMs / 60_000}`,
+    maxFailures !== null && `--max-failures ${failuresText(maxFailures)}`,
+  ]);
 }

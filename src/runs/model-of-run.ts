@@ -67,14 +67,17 @@ export async function createModel(
       : isRemote(parseModelName(run.model, null).provider);
   const throttle = isLimited ? new RateLimiter({ concurrency, rpm, tpm, shared }) : null;
   const isPerson = run.kind === "external" && run.externalAgent.kind === "human";
-  const slots = new FixedSlots(isPerson ? 1 : concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency);
+  const tasks = isPerson ? 1 : concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
+  // Without a server, no call passes through the limiter. It only sets the number of concurrent tasks.
+  const limiter = throttle ?? new RateLimiter({ concurrency: tasks, rpm: null, tpm: null });
   const limits = {
     throttle,
-    onConcurrency: (listener: (tasks: number) => void) => (throttle ?? slots).onLimit(listener),
+    onConcurrency: (listener: (tasks: number) => void) => limiter.onLimit(listener),
     setLimits(changes: Partial<RateLimits>): void {
       if (isPerson) throw limitUnsupported("A person answers one task at a time.");
-      if (throttle !== null) throttle.set(changes);
-      else slots.set(changes, run.model);
+      const isAnyRate = changes.rpm !== undefined || changes.tpm !== undefined;
+      if (throttle === null && isAnyRate) throw limitUnsupported(`${run.model} does not call a server.`);
+      limiter.set(throttle === null && changes.concurrency === "auto" ? { concurrency: LOCAL_CONCURRENCY } : changes);
     },
   };
   const { price } = run;
@@ -116,25 +119,6 @@ function suggestOffline(error: unknown): never {
   if (!(error instanceof UserError && error.code === "api_key_missing")) throw error;
   const hint = `${error.hint} Or pass --model-id offline/baseline, which does not need a key.`;
   throw new UserError(error.code, error.message, hint, error.exitCode, { cause: error });
-}
-
-/** Number of concurrent tasks of a model without a rate limiter. */
-class FixedSlots {
-  private readonly listeners: ((slots: number) => void)[] = [];
-
-  constructor(private slots: number) {}
-
-  onLimit(listener: (slots: number) => void): void {
-    this.listeners.push(listener);
-    listener(this.slots);
-  }
-
-  set({ concurrency, rpm, tpm }: Partial<RateLimits>, model: string): void {
-    if (rpm !== undefined || tpm !== undefined) throw limitUnsupported(`${model} does not call a server.`);
-    if (concurrency === undefined) return;
-    this.slots = concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
-    for (const listener of this.listeners) listener(this.slots);
-  }
 }
 
 function limitUnsupported(why: string): UserError {

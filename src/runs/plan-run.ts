@@ -242,20 +242,6 @@ export function inTestOrder(tasks: readonly PlannedTask[], seed: number): Planne
   return shuffled([...byQuestion.values()], seed).flat();
 }
 
-/** Returns the limits as flags, like `{"--max-cost": "0.5"}`. Empty if there are no limits. */
-export function limitFlags({ maxCostUsd, maxTokens, maxTimeMs, maxFailures }: RunLimits): Record<string, string> {
-  return {
-    ...(maxCostUsd === null ? {} : { "--max-cost": String(maxCostUsd) }),
-    ...(maxTokens === null ? {} : { "--max-run-tokens": String(maxTokens) }),
-    ...(maxTimeMs === null ? {} : { "--max-time": String(maxTimeMs / 60_000) }),
-    ...(maxFailures === null ? {} : { "--max-failures": failuresText(maxFailures) }),
-  };
-}
-
-function failuresText(limit: NonNullable<RunLimits["maxFailures"]>): string {
-  return "tasks" in limit ? `${limit.tasks}` : `${Number((limit.share * 100).toFixed(6))}%`;
-}
-
 /**
  * Returns the path that a resumed run writes its results to again, or null for a pipe or a device, which might be gone
  * by then.

@@ -37,15 +37,11 @@ export class RunJournal {
    */
   get notes(): string[] {
     const isUsable = ({ caller, sender }: JournalEntry) => sender === this.senders[caller];
-    const usable = [...this.unfinished.values()].map(({ entries }) => entries.filter(isUsable).length);
-    const all = [...this.unfinished.values()].map(({ entries }) => entries.length);
-    const [kept, stored] = [usable, all].map((counts) => counts.reduce((sum, count) => sum + count, 0)) as [
-      number,
-      number,
-    ];
-    const tasks = usable.filter((count) => count > 0).length;
+    const stored = [...this.unfinished.values()].map(({ entries }) => entries);
+    const tasks = stored.filter((entries) => entries.some(isUsable)).length;
     const [many, whose] = tasks === 1 ? ["1 unfinished task", "Its"] : [`${tasks} unfinished tasks`, "Their"];
-    const unused = stored - kept;
+    const kept = stored.flat().filter(isUsable).length;
+    const unused = stored.flat().length - kept;
     return compact([
       kept > 0 && `art-e: ${many} will continue with ${repliesText(kept)}. ${whose} tool calls are executed again.`,
       unused > 0 &&

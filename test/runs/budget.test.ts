@@ -93,9 +93,9 @@ describe("a budget", () => {
   });
 
   test("applies a failure percentage from the twentieth task on", async () => {
-    const { add } = opened({ maxFailures: { share: 0.05 } });
+    const { add } = opened({ maxFailures: { share: 0.07 } });
     expect(await add("model_error", 19)).toBeNull();
-    expect(await add("answered")).toBe("--max-failures 5% is reached: 19 of 20 tasks failed");
+    expect(await add("answered")).toBe("--max-failures 7% is reached: 19 of 20 tasks failed");
   });
 
   test("ends a run at exactly its failure percentage", async () => {
