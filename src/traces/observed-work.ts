@@ -1,7 +1,6 @@
 // What art-e saw of an agent's work, so that unseen calls are unknown and never 0.
 import type { QuestionTrace } from "./trace.js";
 
-/** What art-e saw of an agent's work. Figures about anything else are unknown, never 0. */
 export interface ObservedWork {
   /** Whether the model calls (turns) of the agent are recorded. */
   readonly modelCalls: boolean;

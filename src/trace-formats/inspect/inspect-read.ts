@@ -3,6 +3,7 @@ import { crc32 } from "node:zlib";
 import { Decompress } from "fzstd";
 import { type Entry, openPromise, type ZipFile } from "yauzl";
 import { parseJsonOrNull } from "../../platform/json.js";
+import { definedProperties } from "../../platform/optional-values.js";
 import { entriesOf, WRONG_CRC } from "../../platform/zip-checks.js";
 import { NamedCounts } from "../../statistics/intervals.js";
 import { SPLITS } from "../../tasks/question.js";
@@ -228,7 +229,7 @@ function headerFacts({ status, eval: spec, tags }: LogHeader): RunFacts {
     split: [...SPLITS, SUITE_SPLIT].find((name) => name === split),
     dataset: { source: dataset.name ?? spec.task, revision: textOrNull(dataset_revision) },
     corpusFingerprint: textOrNull(corpus_fingerprint) ?? undefined,
-    settings: Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)),
+    settings: definedProperties(settings),
   };
 }
 

@@ -138,20 +138,14 @@ function datasetName(run: RunRow | null): string {
 
 function taskArgs(run: RunRow | null): JsonObject {
   if (run === null) return {};
-  const selected = Object.entries(run.settings.selection ?? {}).filter(
-    ([, value]) => value !== null && value !== undefined,
-  );
-  return { split: run.split, ...(Object.fromEntries(selected) as Record<string, JsonValue>) };
+  return { split: run.split, ...(presentProperties(run.settings.selection ?? {}) as Record<string, JsonValue>) };
 }
 
 function generateConfig(run: RunRow | null): JsonObject {
   if (run === null || run.settings.kind === "external" || run.settings.kind === "training") return {};
   const { maxTokens, temperature } = run.settings;
   const reasoningEffort = run.settings.kind === "own" ? run.settings.reasoningEffort : undefined;
-  return {
-    ...presentProperties({ max_tokens: maxTokens, reasoning_effort: reasoningEffort }),
-    ...(temperature === undefined || temperature === null ? {} : { temperature }),
-  };
+  return presentProperties({ max_tokens: maxTokens, reasoning_effort: reasoningEffort, temperature });
 }
 
 function limits(run: RunRow | null): JsonObject {

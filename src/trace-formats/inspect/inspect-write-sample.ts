@@ -114,11 +114,7 @@ function metadataOf(trace: ExportedTrace): JsonObject {
   const features = presentProperties(measureFeatures(trace)) as JsonObject;
   const shared = { ending, agent_id: agentId, session_id: sessionId, trace_id: traceId, sources, features };
   if (trace.kind === "chat") {
-    const { inbox, queryDate } = trace;
-    return {
-      ...shared,
-      ...presentProperties({ inbox, query_date: queryDate }),
-    };
+    return { ...shared, ...presentProperties({ inbox: trace.inbox, query_date: trace.queryDate }) };
   }
   if (trace.kind === "suite") {
     const { suite, tool, snapshot, tags } = trace.task;

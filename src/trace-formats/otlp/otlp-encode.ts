@@ -49,6 +49,10 @@ export const SPAN_KIND = { internal: 1, client: 3 } as const;
 
 export const STATUS_ERROR = 2;
 
+/**
+ * A span in OTLP's JSON encoding (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding), limited to the
+ * fields that art-e writes. 64-bit numbers are strings.
+ */
 export interface Span {
   /** 32 hex digits. */
   readonly traceId: string;
@@ -184,11 +188,6 @@ export function encodeRequest(source: SpanSource, spans: readonly Uint8Array[]):
   });
   return REQUEST_MESSAGE.encode(message).finish();
 }
-
-/**
- * OTLP's TracesData in its JSON encoding (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding), limited to
- * the fields that art-e writes. Ids are in hex, and 64-bit numbers are strings.
- */
 
 /**
  * The messages of opentelemetry-proto 1.9 (https://github.com/open-telemetry/opentelemetry-proto) that are sent and

@@ -197,12 +197,15 @@ function toTrace(spans: TraceSpans): ImportedTrace {
 
 /** A root might contain the request as JSON, so it takes precedence over the model's input only if it is plain text. */
 function questionOf({ root, agent }: TraceSpans, question: Message | undefined): string {
-  const plain = [root, agent].flatMap(({ attributes }) => {
-    const text = textOf(attributes, "input.value") ?? "";
-    return text.trim() === "" || typeof jsonOrText(text) === "object" ? [] : [text];
-  });
   const ofAgent = conversationOf(agent).input.findLast(({ role }) => role === "user");
-  return plain[0] ?? question?.content ?? ofAgent?.content ?? "";
+  return plainText([root, agent], "input.value") ?? question?.content ?? ofAgent?.content ?? "";
+}
+
+/** Returns the first text of an attribute that is neither blank nor JSON. */
+function plainText(spans: readonly ReadSpan[], key: string): string | undefined {
+  return spans
+    .map(({ attributes }) => textOf(attributes, key) ?? "")
+    .find((text) => text.trim() !== "" && typeof jsonOrText(text) !== "object");
 }
 
 function fieldsOf(
@@ -250,10 +253,6 @@ function sessionOf({ root, agent, models }: TraceSpans): string | undefined {
 /** The answer of the root or the agent in plain text, otherwise the text of the last reply. */
 function answerOf({ root, agent }: TraceSpans, calls: readonly Conversation[]): string | null {
   if (root.attributes.has("art_e.trace.id")) return textOf(root.attributes, "output.value") ?? null;
-  const plain = [root, agent].flatMap(({ attributes }) => {
-    const text = textOf(attributes, "output.value") ?? "";
-    return text.trim() === "" || typeof jsonOrText(text) === "object" ? [] : [text];
-  });
   const said = (messages: readonly Message[]) => {
     const last = messages.findLast(({ role }) => role === "assistant");
     return last?.role === "assistant" && last.toolCalls.length === 0 && last.content !== "" ? last.content : undefined;
@@ -262,7 +261,7 @@ function answerOf({ root, agent }: TraceSpans, calls: readonly Conversation[]): 
   const ofModel = said(calls.at(-1)?.output ?? []);
   // An agent's output can be its whole state as JSON.
   const isState = ofAgent !== undefined && typeof jsonOrText(ofAgent) === "object";
-  return plain[0] ?? (isState ? (ofModel ?? ofAgent) : (ofAgent ?? ofModel)) ?? null;
+  return plainText([root, agent], "output.value") ?? (isState ? (ofModel ?? ofAgent) : (ofAgent ?? ofModel)) ?? null;
 }
 
 function endingOf({ root, models }: TraceSpans, answer: string | null): Ending {

@@ -1,8 +1,6 @@
-// Reads the attributes of a span, whose types differ between writers.
+// Reads the attributes of a span. Writers disagree about types, so a value with an unexpected type counts as missing.
 import type { z } from "zod";
 import { type JsonValue, jsonDepth, jsonValueSchema, MAX_JSON_DEPTH, parseJsonOrNull } from "../../../platform/json.js";
-
-/** Access to span attributes. Writers disagree about types, so a value with an unexpected type counts as missing. */
 
 export type AttributeValue = string | number | boolean | null | readonly AttributeValue[];
 

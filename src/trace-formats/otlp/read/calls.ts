@@ -1,4 +1,5 @@
-// Reads a span's model or tool call: model, finish reason, usage, tools.
+// Classifies spans, and reads model and tool calls in the conventions listed in `messages.ts`: model, finish reason,
+// usage, tools.
 import { z } from "zod";
 import { finishReasonOf as finishReasonOfReply } from "../../../models/finish-reasons.js";
 import type { FinishReason, ToolSpec } from "../../../models/model.js";
@@ -17,8 +18,6 @@ import {
   textsOf,
 } from "./attributes.js";
 import type { ReadSpan } from "./spans.js";
-
-/** Classifies spans and reads model calls and tool calls, in the conventions listed in `messages.ts`. */
 
 const GEN_AI_MODEL_CALLS = new Set(["chat", "generate_content", "text_completion"]);
 
