@@ -4,9 +4,10 @@ import { measureFeatures } from "../evals/features.js";
 import type { Message } from "../models/model.js";
 import { reasoningText } from "../models/provider-reasoning.js";
 import type { JsonObject, JsonValue } from "../platform/json.js";
+import { compact } from "../platform/optional-values.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import type { ToolCallRecord, Turn } from "../traces/trace.js";
-import { ownMessages, stepsOf, type Step as TraceStep } from "../traces/trace-steps.js";
+import { stepsOf, type Step as TraceStep } from "../traces/trace-steps.js";
 import { artFormat } from "./art/art-trajectories.js";
 import { atifTrajectory } from "./atif/atif-write.js";
 import {
@@ -121,25 +122,16 @@ export function jsonLine(trace: ExportedTrace): string[] {
  * failed before any reply has one step with its error.
  */
 export function iofoldSteps(trace: ExportedTrace): string[] {
-  const byTurn = messagesByTurn(ownMessages(trace));
+  // Tool results are left out, because they belong to the tool steps.
+  const byTurn = stepsOf(trace)
+    .map(({ before, reply }) => compact([...before, reply]))
+    .filter((messages) => messages.length > 0);
   const count = Math.max(trace.turns.length, byTurn.length, 1);
   const steps = Array.from({ length: count }, (_, turn) => [
     modelStep(trace, turn, byTurn[turn] ?? [], turn === count - 1),
     ...trace.toolCalls.filter((call) => call.turn === turn).map((call, i) => toolStep(trace, call, i)),
   ]);
   return steps.flat().map((step) => toWellFormedJson(step));
-}
-
-/**
- * Groups the messages up to and including each reply. Tool results are left out because they belong to the tool steps.
- */
-function messagesByTurn(messages: readonly Message[]): Message[][] {
-  const turns: Message[][] = [[]];
-  for (const message of messages) {
-    if (message.role !== "tool") turns.at(-1)?.push(message);
-    if (message.role === "assistant") turns.push([]);
-  }
-  return turns.filter((turn) => turn.length > 0);
 }
 
 function spanOf(trace: ExportedTrace, turn: number): string {

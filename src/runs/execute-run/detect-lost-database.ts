@@ -54,12 +54,16 @@ async function saveLostTraces(
   { db, path, runId, recent }: { db: Db; path: string; runId: string; recent: readonly string[] },
 ): Promise<UserError> {
   const rescuePath = `${path}.${runId}.traces.jsonl`;
-  const counted = { traces: 0 };
-  const where = await writeFileAtomically(rescuePath, traceLines(db, runId, recent, counted)).then(
-    () =>
-      counted.traces === 1
-        ? `its trace was saved to ${rescuePath}`
-        : `its ${counted.traces} traces were saved to ${rescuePath}`,
+  const saved = new Set<string>();
+  function* lines(): Generator<string> {
+    for (const trace of lostTraces(db, runId, recent)) {
+      if (saved.has(trace.traceId)) continue;
+      saved.add(trace.traceId);
+      yield `${toWellFormedJson(trace)}\n`;
+    }
+  }
+  const where = await writeFileAtomically(rescuePath, lines()).then(
+    () => `${saved.size === 1 ? "its trace was" : `its ${saved.size} traces were`} saved to ${rescuePath}`,
     (error: Error) => `its traces could not be saved: ${error.message}`,
   );
   return new UserError(
@@ -70,25 +74,12 @@ async function saveLostTraces(
   );
 }
 
-function* traceLines(db: Db, runId: string, recent: readonly string[], counted: { traces: number }): Generator<string> {
-  const have = new Set<string>();
-  for (const trace of readable(iterateTraces(db, { runId }))) {
-    have.add(trace.traceId);
-    counted.traces++;
-    yield `${toWellFormedJson(trace)}\n`;
-  }
-  for (const json of recent) {
-    const trace = JSON.parse(json) as Trace;
-    if (have.has(trace.traceId)) continue;
-    counted.traces++;
-    yield `${toWellFormedJson(trace)}\n`;
-  }
-}
-
-function* readable<T>(items: Iterable<T>): Generator<T> {
+/** Yields the traces in the file, as far as it can be read, and then the recent ones. */
+function* lostTraces(db: Db, runId: string, recent: readonly string[]): Generator<Trace> {
   try {
-    yield* items;
+    yield* iterateTraces(db, { runId });
   } catch {
-    return;
+    // The recent traces follow.
   }
+  for (const json of recent) yield JSON.parse(json) as Trace;
 }

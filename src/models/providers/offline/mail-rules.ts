@@ -95,19 +95,11 @@ function periodIn(task: string): { sent_after?: string; sent_before?: string } {
   const [found] = parseDatesAndTimes(task).days;
   if (found?.year == null) return {};
   const { year, month, day } = found;
-  const [from, to] =
-    day === null
-      ? [
-          [month - 1, 1],
-          [month, 1],
-        ]
-      : [
-          [month - 1, day],
-          [month - 1, day + 1],
-        ];
-  const dayOf = ([index = 0, date = 1]: readonly number[]) =>
-    new Date(Date.UTC(year, index, date)).toISOString().slice(0, 10);
-  return { sent_after: dayOf(from ?? []), sent_before: dayOf(to ?? []) };
+  const dateOf = (monthIndex: number, date: number) =>
+    new Date(Date.UTC(year, monthIndex, date)).toISOString().slice(0, 10);
+  return day === null
+    ? { sent_after: dateOf(month - 1, 1), sent_before: dateOf(month, 1) }
+    : { sent_after: dateOf(month - 1, day), sent_before: dateOf(month - 1, day + 1) };
 }
 
 function addressesIn(task: string): string[] {
