@@ -61,10 +61,6 @@ export function listSessions(
 
 const OF_AGENT = "(@agentId IS NULL OR agent_id = @agentId)";
 
-function countSessions(db: Db, agentId: string | null): number {
-  return db.prepare(`SELECT count(*) FROM sessions WHERE ${OF_AGENT}`).pluck().get({ agentId }) as number;
-}
-
 const NOT_FAILED = "ending NOT IN ('model_error', 'timeout', 'interrupted')";
 
 /** Returns the messages of a session, except the system prompt and failed chats. */
@@ -105,7 +101,8 @@ export function pageOfSessions(
   const sessions = db
     .prepare(`${DETAILS} WHERE ${OF_AGENT} ORDER BY updated_at DESC, id DESC LIMIT @limit OFFSET @offset`)
     .all({ agentId, limit, offset }) as SessionDetails[];
-  return { sessions, total: countSessions(db, agentId) };
+  const total = db.prepare(`SELECT count(*) FROM sessions WHERE ${OF_AGENT}`).pluck().get({ agentId }) as number;
+  return { sessions, total };
 }
 
 /** Returns a session of an agent with its chats, oldest first. Failed chats are left out. */

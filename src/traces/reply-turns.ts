@@ -26,17 +26,15 @@ export function turnOf(reply: Completion, startedAt: string): Turn {
 
 /** Returns the consumption of an agent's paid replies. Judge calls are counted separately. */
 export function consumptionOfEntries(entries: readonly JournalEntry[]): Consumption {
-  return consumptionOf(entries.filter(({ caller }) => caller === "agent").map(({ reply }) => turnOf(reply, "")));
+  return consumptionOf(turnsOf("agent", entries));
 }
 
 /** Returns the cost of paid replies, for the run's budget. */
 export function costOfEntries(entries: readonly JournalEntry[]): TaskCost {
-  const [agent, judge] = [repliesTo("agent", entries), repliesTo("judge", entries)];
+  const [agent, judge] = [turnsOf("agent", entries), turnsOf("judge", entries)];
   return { spent: { usage: sumUsage(agent), costUsd: sumCost(agent) }, judgeCostUsd: sumCost(judge) };
 }
 
-function repliesTo(caller: JournalEntry["caller"], entries: readonly JournalEntry[]) {
-  return entries
-    .filter((entry) => entry.caller === caller)
-    .map(({ reply: { usage, costUsd = null } }) => ({ usage, costUsd }));
+function turnsOf(caller: JournalEntry["caller"], entries: readonly JournalEntry[]): Turn[] {
+  return entries.filter((entry) => entry.caller === caller).map(({ reply }) => turnOf(reply, ""));
 }

@@ -83,9 +83,6 @@ interface ResultRow extends TaskEpoch {
   readonly abandoned: ResultRow | null;
 }
 
-/** Error code if the file was deleted, replaced or truncated. */
-export const FILE_LOST = "FILE_LOST";
-
 const MAX_CHARS = 1_000_000;
 
 /** The last traces of a run as JSON, up to `MAX_CHARS`, in case the database file is lost. */

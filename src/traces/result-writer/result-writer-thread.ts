@@ -4,7 +4,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { type RpcAnswer, type RpcCall, tellLoaded } from "../../platform/worker-rpc.js";
 import { FileWatch } from "../../store/database-file.js";
 import { limitPageCache, openStore } from "../../store/open-store.js";
-import { FILE_LOST, openJournalWriter, openRowWriter, type SaveCall, type SaveOutcome } from "../result-writer.js";
+import { openJournalWriter, openRowWriter, type SaveCall, type SaveOutcome } from "../result-writer.js";
 
 type Save = Exclude<SaveCall, { kind: "last" }>;
 
@@ -48,21 +48,18 @@ function save(calls: readonly RpcCall<SaveCall>[]): RpcAnswer<SaveOutcome>[] {
 
 /** Saves everything and returns the failed saves with their errors. */
 function saveAll(saves: readonly Save[]): ReadonlyMap<SaveCall, SaveOutcome> {
-  const outcomes = (outcomeOf: (save: Save) => SaveOutcome) => new Map(saves.map((save) => [save, outcomeOf(save)]));
-  try {
+  const outcomes = (ofSave: (save: Save) => SaveOutcome) => new Map(saves.map((save) => [save, ofSave(save)]));
+  const failure = outcomeOf(() => {
     if (saves.length > 0) writeAll.immediate(saves);
-    // Checked even after a commit, because SQLite writes to a deleted file without an error.
-    const fault = watch.check();
-    return fault === null ? new Map() : outcomes(() => ({ message: `the file was ${fault}`, code: FILE_LOST }));
-  } catch (thrown) {
-    const fault = watch.check();
-    if (fault !== null) return outcomes(() => ({ message: `the file was ${fault}`, code: FILE_LOST }));
-    const failure = outcome(thrown);
-    // If they were saved individually, each one would wait for the lock again.
-    if (failure.code?.startsWith("SQLITE_BUSY")) return outcomes(() => failure);
-    // Perhaps only one of them causes the error, so save the others.
-    return outcomes(saveSingly);
-  }
+  });
+  // Checked even after a commit, because SQLite writes to a deleted file without an error.
+  const fault = watch.check();
+  if (fault !== null) return outcomes(() => ({ message: `the file was ${fault}`, code: "FILE_LOST" }));
+  if (failure === null) return new Map();
+  // If they were saved individually, each one would wait for the lock again.
+  if (failure.code?.startsWith("SQLITE_BUSY")) return outcomes(() => failure);
+  // Perhaps only one of them causes the error, so save the others.
+  return outcomes((save) => outcomeOf(() => write(save)));
 }
 
 let truncateAt = MAX_WAL_BYTES;
@@ -88,18 +85,14 @@ function truncateWal(longest: number): void {
   }
 }
 
-function saveSingly(save: Save): SaveOutcome {
+function outcomeOf(work: () => void): SaveOutcome {
   try {
-    write(save);
+    work();
     return null;
   } catch (thrown) {
-    return outcome(thrown);
+    const { message, code } = thrown as Error & { code?: string };
+    return { message, code };
   }
-}
-
-function outcome(thrown: unknown): NonNullable<SaveOutcome> {
-  const { message, code } = thrown as Error & { code?: string };
-  return { message, code };
 }
 
 parentPort?.on("message", (calls: readonly RpcCall<SaveCall>[]) => parentPort?.postMessage(save(calls)));
