@@ -37,9 +37,9 @@ import { type RunRequest, refuseFlags } from "./run-options.js";
 import { differences, movedServers, raisedLimits, requestedSettings, unusedAddress } from "./settings-from-options.js";
 
 /**
- * Returns a stored run with the requested settings. Other options, mail or tools would make its answers incomparable, so
- * they are refused unless --force records the difference. `changes` are the differences, and `moved` the new servers and
- * raised limits, which change no answer.
+ * Returns a stored run with the requested settings. Other options, mail or tools would make its answers incomparable,
+ * so they are refused unless --force records the difference. `changes` are the differences. `moved` are the new servers
+ * and raised limits, which change no answer.
  */
 async function openStoredRun(
   db: Db,

@@ -110,8 +110,8 @@ function toolSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[
 }
 
 /**
- * Returns one span per model call, without the wait before it. A call that fails without a retry, for example because of
- * a wrong key, leaves no turn, only the trace's error. It has a span, too.
+ * Returns one span per model call, without the wait before it. A call that fails without a retry, for example because
+ * of a wrong key, leaves no turn, only the trace's error. It has a span, too.
  */
 function modelSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[] {
   const { traceId, ending } = trace;
