@@ -86,9 +86,9 @@ it.each(["judge", "score"])(
       ["wrong", null, 1],
     ] as const;
     for (const [i, [verdict, score]] of graded.entries()) {
-      const { trace, result, failed } = finished("run_a", i + 1, score, `t${i}`);
+      const { trace, result } = finished("run_a", i + 1, score, `t${i}`);
       const judge = by === "judge" ? judged(verdict) : null;
-      save(toResultRow({ ...trace, judge }, result, failed ? "failed" : "finished"));
+      save(toResultRow({ ...trace, judge }, result));
     }
     const ids = graded.map((_, i) => `t${i}`);
     const seen = new Map<string, number>();
