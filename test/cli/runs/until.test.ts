@@ -149,7 +149,8 @@ describe("a run that stops itself with --until", () => {
       /^Sources correct +(?:9|10) +\+1\.000 \[-?0\.\d{3}, 1\.000\] +\+1\.000 \[0\.\d{3}, 1\.000\] +\d+\.\d\d +(?:open|better)$/m,
     );
     expect(stdout).toContain("The always-valid interval may be read at any time.");
-    const many = await artE(`compare short ${runId} short --sequential --metric sources --json`);
+    write("again.json", JSON.stringify({ ...readJson("short.json"), runId: "run_again" }));
+    const many = await artE(`compare short ${runId} again.json --sequential --metric sources --json`);
     const [first, second] = JSON.parse(many.stdout).comparisons;
     expect(first.metrics[0].sequential).toMatchObject({ correctedVerdict: null });
     expect(first.metrics.find(({ metric }: { metric: string }) => metric === "costUsd").sequential).toBeNull();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROOT, workFolder } from "../art-e.js";
+import { QUESTIONS, ROOT, workFolder } from "../art-e.js";
 
 describe("art-e mcp --runs", () => {
   const { artE, path, readJson, write } = workFolder({ demo: "labeled" });
@@ -53,14 +53,6 @@ describe("art-e mcp --runs", () => {
     const shown = await call("show_run", { tasks: 3 });
     expect(shown.totals.scores.sourcesCorrect).toEqual(results.scores.sourcesCorrect);
     expect([shown.tasks.length, shown.furtherTasks]).toEqual([3, 70]);
-  });
-
-  it("compares runs, and only runs of the database", async () => {
-    const { runId } = readJson("results.json");
-    const { comparisons } = await call("compare_runs", { runs: [runId, "latest"], metric: ["sources"] });
-    expect(comparisons).toMatchObject([{ baseline: runId, candidate: runId }]);
-    const { error } = await call("compare_runs", { runs: ["latest", path("results.json")] });
-    expect(error).toContain("Unknown run");
   });
 
   it("shows a trace, with the text of emails only if --mail is given", async () => {
@@ -118,6 +110,16 @@ describe("art-e mcp --runs", () => {
     expect((await call("show_trace")).error).toContain("trace: ");
     expect((await call("show_run", { run: "nothing" })).error).toContain("nothing");
     expect((await call("delete_runs")).error).toContain("Unknown tool");
+  });
+
+  it("compares two runs of the database", async () => {
+    const { runId } = readJson("results.json");
+    expect(await artE(`run -a baseline --dataset ${QUESTIONS} -l 3 -o three.json --quiet`)).toMatchObject({ code: 0 });
+    const { comparisons } = await call("compare_runs", { runs: [runId, "latest"], metric: ["sources"] });
+    const candidate = readJson("three.json").runId;
+    expect(comparisons).toMatchObject([{ baseline: runId, candidate, questions: { common: 3, onlyBaseline: 70 } }]);
+    expect((await call("compare_runs", { runs: [runId, runId] })).error).toContain("with itself");
+    expect((await call("compare_runs", { runs: ["latest", path("results.json")] })).error).toContain("Unknown run");
   });
 
   it.each([
