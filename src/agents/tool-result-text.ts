@@ -1,8 +1,8 @@
 // Writes the tool message that a model receives: the plain result, the result marked as data, or with a note on each
 // email from outside. In the trace, the record of the call has the plain result, and the message has this text.
-import { createHash } from "node:crypto";
 import { markAsData } from "../models/tool-results.js";
 import type { JsonValue } from "../platform/json.js";
+import { sha256Of } from "../platform/sha256.js";
 import type { ToolErrorKind } from "../tools/tool.js";
 import type { AgentSettings } from "./agent.js";
 
@@ -43,10 +43,7 @@ export function toolResultText(toolResults: ToolResults, plain: string, outcome:
  * attempt is repeated, so that stored replies still match.
  */
 function boundaryOf(text: string, { taskId, epoch }: Attempt): string {
-  return createHash("sha256")
-    .update(JSON.stringify([taskId, epoch, text]))
-    .digest("hex")
-    .slice(0, 16);
+  return sha256Of(JSON.stringify([taskId, epoch, text])).slice(0, 16);
 }
 
 /** Adds a note as the first property of each email whose sender is outside the owner's domain or is not listed. */

@@ -1,5 +1,5 @@
 // The label that counts for each trace, by source and half, and the labeled traces of a half.
-import { createHash } from "node:crypto";
+import { sha256Of } from "../platform/sha256.js";
 import { samplingWeight } from "../statistics/sampling-weight.js";
 import type { Db } from "../store/open-store.js";
 import { traceReader } from "../traces/traces-store.js";
@@ -271,5 +271,5 @@ export function hashLabels(
 ): string {
   const lines = labels.map(({ traceId, label }) => `${traceId} ${label}\n`).sort();
   if (sentence !== null) lines.push(sentence);
-  return `sha256:${createHash("sha256").update(lines.join("")).digest("hex")}`;
+  return `sha256:${sha256Of(lines.join(""))}`;
 }

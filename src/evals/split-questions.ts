@@ -1,5 +1,5 @@
 // Divides the labeled questions into a training half and a held-out half.
-import { createHash } from "node:crypto";
+import { sha256Of } from "../platform/sha256.js";
 import type { Db } from "../store/open-store.js";
 import { askedOf } from "../traces/trace.js";
 import type { EvaluatedTrace } from "./definition.js";
@@ -32,25 +32,21 @@ export interface TraceToAssign {
  * emails count as the same question. So do the two wordings of a suite task.
  */
 export function questionKeys(trace: EvaluatedTrace): [string, ...string[]] {
-  const words = hashOf(`words ${plain(askedOf(trace))}`);
+  const words = sha256Of(`words ${plain(askedOf(trace))}`);
   if (trace.kind === "chat") return [words];
   if (trace.kind === "suite") {
     const { counterpart } = trace.task;
     return counterpart === null
       ? [words]
-      : [words, hashOf(`pair ${[String(trace.taskId), String(counterpart)].sort().join(" ")}`)];
+      : [words, sha256Of(`pair ${[String(trace.taskId), String(counterpart)].sort().join(" ")}`)];
   }
   const { answer, message_ids: ids } = trace.task;
   if (ids.length === 0 || answer.trim() === "") return [words];
-  return [words, hashOf(`gold ${plain(answer)} ${[...ids].sort().join(" ")}`)];
+  return [words, sha256Of(`gold ${plain(answer)} ${[...ids].sort().join(" ")}`)];
 }
 
 function plain(text: string): string {
   return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(" ");
-}
-
-function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }
 
 function findKey(db: Db, key: string): KnownQuestion | undefined {
@@ -142,7 +138,7 @@ export function dealByHash(
 
 /** Returns a random order that depends only on the ids and the seed. Ids keep their order if others are removed. */
 export function shuffleByHash(ids: readonly string[], seed: number): string[] {
-  const hashed = ids.map((id) => `${hashOf(`${seed} ${id}`)} ${id}`).sort();
+  const hashed = ids.map((id) => `${sha256Of(`${seed} ${id}`)} ${id}`).sort();
   return hashed.map((one) => one.slice(one.indexOf(" ") + 1));
 }
 

@@ -1,9 +1,9 @@
 // Stores evals, their versions and their tests.
-import { createHash } from "node:crypto";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { firstIssue } from "../platform/json.js";
 import { didYouMean } from "../platform/near-names.js";
+import { sha256Of } from "../platform/sha256.js";
 import { DamagedRowError, mapReadable, parseColumn } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import type { JudgeSettings } from "../traces/judgment.js";
@@ -156,7 +156,7 @@ export function newestDrafts(db: Db): StoredEval[] {
 
 /** Returns a hash of an eval's behavior. */
 export function hashDefinition(definition: EvalDraft): string {
-  return `sha256:${createHash("sha256").update(contentOf(definition)).digest("hex")}`;
+  return `sha256:${sha256Of(contentOf(definition))}`;
 }
 
 /** The behavior of an eval, without its version or origin. */

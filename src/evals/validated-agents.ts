@@ -1,6 +1,6 @@
 // Which agents an eval was validated on. Its error rates might not apply to any other agent.
-import { createHash } from "node:crypto";
 import { commandLine } from "../platform/command-line.js";
+import { sha256Of } from "../platform/sha256.js";
 import { jsonSql } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import { getRun } from "../traces/runs-store.js";
@@ -82,5 +82,5 @@ export function agentsOfTraces(db: Db, traceIds: readonly string[]): TracedAgent
 }
 
 function hashPrompt(prompt: string): string {
-  return createHash("sha256").update(prompt).digest("hex").slice(0, 8);
+  return sha256Of(prompt).slice(0, 8);
 }

@@ -8,20 +8,14 @@ import { createGunzip, createGzip } from "node:zlib";
 import { z } from "zod";
 import type { AppContext } from "../platform/app-context.js";
 import { sleep } from "../platform/deadline.js";
-import {
-  type DownloadHints,
-  downloadFile,
-  readJson,
-  removeDownload,
-  sha256OfFile,
-  withDownloadHint,
-} from "../platform/download.js";
+import { type DownloadHints, downloadFile, readJson, removeDownload, withDownloadHint } from "../platform/download.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { replaceFile } from "../platform/files.js";
 import { authorization, getJson, parseServerUrl, type RequestFailed } from "../platform/http.js";
 import { isProcessAlive } from "../platform/processes.js";
 import { programVersion } from "../platform/program-files.js";
 import { DEFAULT_RETRY } from "../platform/retry-delay.js";
+import { sha256OfFile } from "../platform/sha256.js";
 import { trimEndOf } from "../platform/trim-end.js";
 import { removeDatabase } from "../store/database-file.js";
 import { type Db, openStore, withReadOnly } from "../store/open-store.js";

@@ -1,11 +1,11 @@
 // Stores replies of models in files, so that the same request is free the next time.
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { replaceFile } from "../platform/files.js";
 import { type JsonValue, parseJsonOrNull } from "../platform/json.js";
+import { sha256Of } from "../platform/sha256.js";
 import { type Completion, completionSchema, type Model, type ModelRequest } from "./model.js";
 import { parseModelName } from "./model-names.js";
 import type { RequestExtras } from "./request-extras.js";
@@ -64,7 +64,7 @@ async function readCached(path: string, key: string): Promise<Completion | null>
  * atomically, so several processes can share the folder. If the folder is not writable, nothing is stored.
  */
 export function openJsonFileCache(folder: string): JsonFileCache {
-  const pathOf = (key: JsonValue) => pathIn(folder, createHash("sha256").update(JSON.stringify(key)).digest("hex"));
+  const pathOf = (key: JsonValue) => pathIn(folder, sha256Of(JSON.stringify(key)));
   return {
     get(key) {
       try {
@@ -120,7 +120,7 @@ export function deciding(request: ModelRequest) {
 }
 
 export function digest(value: unknown): string {
-  return createHash("sha256").update(canonicalJson(value)).digest("hex");
+  return sha256Of(canonicalJson(value));
 }
 
 function canonicalJson(value: unknown): string {

@@ -1,5 +1,5 @@
 // Marks texts in a prompt that the model sees but must not obey, such as mail and replies of other models.
-import { createHash } from "node:crypto";
+import { sha256Of } from "../platform/sha256.js";
 
 /** Text that a model sees but must not obey. `name` appears in the marks around the text. */
 export interface UntrustedText {
@@ -16,7 +16,7 @@ const MAX_CHARS = 20_000;
  * prompt is replaced. Invisible characters are removed, because they could hide words.
  */
 export function delimitUntrusted(texts: readonly UntrustedText[], instruction: string): string {
-  const boundary = createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 16);
+  const boundary = sha256Of(JSON.stringify(texts)).slice(0, 16);
   const names = [...new Set(texts.map(({ name }) => name)), "instructions?", "system"];
   const mark = new RegExp(`<(?=\\s*(?:/\\s*)?(${names.join("|")})\\b)`, "gi");
   return [

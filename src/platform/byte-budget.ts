@@ -1,4 +1,6 @@
 // A limit on the bytes that all requests of a server hold in memory at the same time.
+import type { IncomingMessage } from "node:http";
+
 interface HeldBytes {
   /** Returns false if the bytes would exceed the budget. */
   add(bytes: number): boolean;
@@ -34,5 +36,31 @@ export class ByteBudget {
         counted = 0;
       },
     };
+  }
+}
+
+/**
+ * Reads the body of a request as text. Returns why not if it has more than `maxBytes`, or if the budget is used up.
+ * Throws if the client disconnects before the end.
+ */
+export async function readBody(
+  request: IncomingMessage,
+  maxBytes: number,
+  budget: ByteBudget,
+): Promise<{ readonly text: string } | "too_large" | "no_room"> {
+  const chunks: Buffer[] = [];
+  const reservation = budget.hold();
+  let bytes = 0;
+  try {
+    // By default, leaving the loop early would destroy the connection before the error is sent.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) return "too_large";
+      if (!reservation.add(chunk.length)) return "no_room";
+      chunks.push(chunk);
+    }
+    return { text: Buffer.concat(chunks).toString("utf8") };
+  } finally {
+    reservation.release();
   }
 }

@@ -1,6 +1,5 @@
 // Downloads files into the cache: resumes interrupted downloads, verifies their hash, and records their revision.
-import { createHash, randomUUID } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { randomUUID } from "node:crypto";
 import {
   type FileHandle,
   mkdir,
@@ -22,6 +21,7 @@ import { get, RequestFailed, retryRequest, withNetworkErrors } from "./http.js";
 import { parseJsonOrNull } from "./json.js";
 import { isProcessAlive } from "./processes.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry-delay.js";
+import { sha256OfFile } from "./sha256.js";
 
 export interface DownloadRequest {
   readonly url: string;
@@ -445,19 +445,4 @@ export async function writeRecord(file: string, record: CacheRecord): Promise<vo
 /** Deletes a cached file and its record. */
 export async function removeDownload(file: string): Promise<void> {
   await Promise.all([file, recordPath(file)].map((path) => rm(path, { force: true })));
-}
-
-/** Returns the SHA-256 in lower-case hex. */
-export async function sha256OfFile(path: string, signal: AbortSignal): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
-    signal.throwIfAborted();
-    hash.update(chunk);
-  }
-  return hash.digest("hex");
-}
-
-/** Returns the SHA-256 in lower-case hex. */
-export function sha256Of(bytes: Uint8Array | string): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }

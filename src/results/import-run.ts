@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import type { ToolSpec } from "../models/model.js";
 import type { AppContext } from "../platform/app-context.js";
-import { sha256OfFile } from "../platform/download.js";
+import { sha256OfFile } from "../platform/sha256.js";
 import { isScorerName, SCORERS } from "../scoring/scorers.js";
 import { type Db, openStore } from "../store/open-store.js";
 import { waitForWriter, withImportTransaction } from "../store/write-transaction.js";

@@ -1,7 +1,8 @@
 // Keeps the paid replies of a run's unfinished tasks in the database.
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { type JournalEntry, type Senders, TaskJournal } from "../models/reply-journal.js";
 import { compact } from "../platform/optional-values.js";
+import { sha256Of } from "../platform/sha256.js";
 import type { Db } from "../store/open-store.js";
 import { epochKey, type TaskEpoch } from "../tasks/epoch-key.js";
 import type { PlannedTask } from "../tasks/question.js";
@@ -94,7 +95,7 @@ function requestSettings(settings: OwnRunSettings): readonly unknown[] {
 }
 
 function digestOf(parts: readonly unknown[]): string {
-  return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 16);
+  return sha256Of(JSON.stringify(parts)).slice(0, 16);
 }
 
 function repliesText(count: number): string {

@@ -1,5 +1,4 @@
 // The judge: its prompts, how its reply becomes a vote, and how votes become a verdict.
-import { createHash } from "node:crypto";
 import { z } from "zod";
 import { billedFor, CostLimitReached, forTask, type TaskCalls } from "../models/call-budget.js";
 import { unusableReply } from "../models/finish-reasons.js";
@@ -7,6 +6,7 @@ import { argumentsOf, type Completion, forcedToolCall, type Model, type ModelReq
 import { RequestDigests } from "../models/reply-journal.js";
 import { delimitUntrusted, type UntrustedText } from "../models/untrusted-text.js";
 import { NO_USAGE, type Usage } from "../models/usage.js";
+import { sha256Of } from "../platform/sha256.js";
 import { isUnanswerable } from "../tasks/question.js";
 import { isDontKnow } from "../text/abstention.js";
 import {
@@ -238,10 +238,7 @@ export function protocolVersion(protocol: JudgeSettings["protocol"]): number {
 export function promptHash({ protocol, examples = [] }: Pick<JudgeSettings, "protocol" | "examples">): string {
   const { version, request } = PROTOCOLS[protocol];
   const { system } = request({ question: "", gold: "", answer: "" }, { examples, variant: null });
-  return createHash("sha256")
-    .update(JSON.stringify([protocol, version, system, examples]))
-    .digest("hex")
-    .slice(0, 12);
+  return sha256Of(JSON.stringify([protocol, version, system, examples])).slice(0, 12);
 }
 
 const JUDGMENT_SETTINGS = judgeSettingsSchema.omit({ examples: true }).keyof().options;

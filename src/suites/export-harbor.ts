@@ -1,5 +1,4 @@
 // Exports questions with their mail as tasks in Harbor's format, for other programs to run. `harbor/` reads such tasks.
-import { createHash } from "node:crypto";
 import { basename, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { stringify } from "smol-toml";
@@ -8,6 +7,7 @@ import { type MailLookup, openMailboxListing, openMailLookup } from "../mail/mai
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
 import { programVersion, readBuiltFile } from "../platform/program-files.js";
+import { sha256Of } from "../platform/sha256.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { checkMailboxes } from "../questions/check-mailboxes.js";
 import { loadSelection, type QuestionOptions, requireAnswers } from "../questions/dataset.js";
@@ -219,8 +219,8 @@ function taskToml(question: Question, id: string, { set, options }: Source): str
 
 /** Computes a task's digest like Harbor: the SHA-256 of the files' paths and SHA-256 digests, sorted by path. */
 function digestOf(files: Files): string {
-  const lines = [...files].map(([path, content]) => `${path}\0${createHash("sha256").update(content).digest("hex")}\n`);
-  return `sha256:${createHash("sha256").update(lines.sort().join("")).digest("hex")}`;
+  const lines = [...files].map(([path, content]) => `${path}\0${sha256Of(content)}\n`);
+  return `sha256:${sha256Of(lines.sort().join(""))}`;
 }
 
 function datasetToml(name: string, tasks: readonly { name: string; digest: string }[], { org }: HarborOptions): string {

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import type { Dirent } from "node:fs";
 import { readdir, readlink } from "node:fs/promises";
 import { join, normalize, posix, relative } from "node:path";
-import { sha256OfFile } from "../platform/download.js";
+import { sha256OfFile } from "../platform/sha256.js";
 import type { PlannedSuiteTask } from "../tasks/question.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
 import { fileStateOf, type SuiteFolder, stateOf } from "./suite-folder.js";

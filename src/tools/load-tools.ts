@@ -1,8 +1,8 @@
 // Turns the tool rows of an agent into callable tools, with the table of all handlers.
-import { createHash } from "node:crypto";
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
+import { sha256Of } from "../platform/sha256.js";
 import type { Db } from "../store/open-store.js";
 import { compileArgumentSchema, type SchemaValidator } from "./arguments/json-schema.js";
 import { repairArguments } from "./arguments/repair-arguments.js";
@@ -118,7 +118,7 @@ export function toolsDigest(db: Db, agentId: string): string {
     tool.handlerConfig,
     config,
   ]);
-  return createHash("sha256").update(JSON.stringify(descriptions)).digest("hex");
+  return sha256Of(JSON.stringify(descriptions));
 }
 
 /** Creates a callable tool from its row. Throws a UserError that names the tool if the row is invalid. */

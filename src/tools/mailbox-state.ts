@@ -1,8 +1,8 @@
 // The state of a mailbox during one attempt at a task, or during a chat: what an agent labeled, moved, marked, drafted,
 // sent and discarded. It lies over the imported mail, which never changes, and ends with the attempt or the chat. It
 // must not know the database: callers pass the ids of `idOf`, so that the copies of an email have one state.
-import { createHash } from "node:crypto";
 import type { JsonObject } from "../platform/json.js";
+import { sha256Of } from "../platform/sha256.js";
 import type { Attack, PlantedEmail } from "../tasks/attack.js";
 import type { EmailMarks, MailboxChanges, OutgoingEmail } from "../tasks/mailbox-changes.js";
 
@@ -184,10 +184,7 @@ export class MailboxState {
   /** The id depends on the content, so that the difference does not depend on the order in which drafts are made. */
   private newId(email: NewEmail): string {
     for (let copy = 1; ; copy++) {
-      const digest = createHash("sha256")
-        .update(JSON.stringify([email, copy]))
-        .digest("hex")
-        .slice(0, 16);
+      const digest = sha256Of(JSON.stringify([email, copy])).slice(0, 16);
       const id = `<draft.${digest}@art-e.invalid>`;
       if (this.outgoing(id) === null) return id;
     }

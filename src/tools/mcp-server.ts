@@ -16,7 +16,7 @@ import { z } from "zod";
 import { bareMessageId, formatMail } from "../mail/email.js";
 import { type MailboxListing, type MailHead, openMailboxListing, resolveInbox } from "../mail/mail-lookup.js";
 import { listUnanswered } from "../mail/unanswered-emails.js";
-import { ByteBudget } from "../platform/byte-budget.js";
+import { ByteBudget, readBody } from "../platform/byte-budget.js";
 import { limitConnections } from "../platform/connection-limit.js";
 import { bearerTokenCheck, isAllowedHost, isLoopback, isOwnOrigin } from "../platform/http.js";
 import {
@@ -134,7 +134,7 @@ async function answer(
     response.setHeader("allow", "POST");
     return refuse(response, 405, "Only POST is supported");
   }
-  const body = await readBody(request, arriving);
+  const body = await readBody(request, MAX_BODY_BYTES, arriving);
   if (body === "too_large") return refuse(response, 413, `The body has more than ${MAX_BODY_BYTES} bytes`);
   if (body === "no_room") return refuse(response, 503, "The server is receiving too many large requests");
   let message: JsonValue;
@@ -197,26 +197,6 @@ function acceptBothTypes({ headers }: IncomingMessage): void {
 function refuse(response: ServerResponse, status: number, message: string, code = -32_000): void {
   response.writeHead(status, { "content-type": "application/json", connection: "close" });
   response.end(JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null }));
-}
-
-async function readBody(
-  request: IncomingMessage,
-  arriving: ByteBudget,
-): Promise<{ readonly text: string } | "too_large" | "no_room"> {
-  const chunks: Buffer[] = [];
-  const reservation = arriving.hold();
-  let bytes = 0;
-  try {
-    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > MAX_BODY_BYTES) return "too_large";
-      if (!reservation.add(chunk.length)) return "no_room";
-      chunks.push(chunk);
-    }
-    return { text: Buffer.concat(chunks).toString("utf8") };
-  } finally {
-    reservation.release();
-  }
 }
 
 /**

@@ -1,5 +1,5 @@
 // The result of a test in an eval file. The file can be edited, so its figures are checked before they are used.
-import { createHash } from "node:crypto";
+import { sha256Of } from "../../platform/sha256.js";
 import {
   type Agreement,
   type EvalDefinition,
@@ -33,7 +33,7 @@ export function fromFileValidation(
 }
 
 function hashFigures(figures: Figures): string {
-  return `sha256:${createHash("sha256").update(canonicalJson(figures)).digest("hex")}`;
+  return `sha256:${sha256Of(canonicalJson(figures))}`;
 }
 
 const ROUNDING = 1e-9;

@@ -1,6 +1,6 @@
 // Questions as a program passes them: checked, and with the dataset they were loaded from.
 import { NEVER } from "../../platform/deadline.js";
-import { sha256Of } from "../../platform/download.js";
+import { sha256Of } from "../../platform/sha256.js";
 import { checkQuestions, type SelectedQuestions } from "../../questions/dataset.js";
 import type { TaskSet } from "../../tasks/question.js";
 import type { Question } from "../published-types.js";

@@ -4,6 +4,7 @@ import { ReadableStream } from "node:stream/web";
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import type { Dispatcher } from "undici";
 import { NEVER } from "../../platform/deadline.js";
+import { readText } from "../../platform/http.js";
 import { isJsonObject, parseJsonOrNull } from "../../platform/json.js";
 import { openConnections } from "../../platform/outgoing-connections.js";
 import { followRedirects, REPEATING_REDIRECTS } from "../../platform/redirects.js";
@@ -90,8 +91,6 @@ const ALLOWED = new Set([
   "x-api-key",
   "x-goog-api-key",
 ]);
-
-const BYTE_ORDER_MARK = 0xfeff;
 
 /** Opened on the first call, so that the call reports an unusable proxy. */
 let connections: Dispatcher | undefined;
@@ -270,35 +269,22 @@ export class HttpReply {
    * @param chunks the body, if a part of it was already read
    */
   async text(chunks: AsyncIterable<Buffer> = this.chunks()): Promise<string> {
-    const text = (await wholeOf(chunks, this.stop)).toString("utf8");
-    if (!this.ok) return text;
-    if (WEB_PAGE.test(text)) {
-      throw new ModelError("protocol", ANSWERED_WEB_PAGE, { status: this.status, retryable: false });
-    }
-    return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
-  }
-}
-
-/** Many times the size of any model's longest reply. A larger reply indicates a faulty server. */
-const MAX_BYTES = 8 * 1024 * 1024;
-
-/** Reads a body. A larger one than any valid reply is not retried, because a retry would probably be just as large. */
-async function wholeOf(chunks: AsyncIterable<Buffer>, stop: (why: Error) => void): Promise<Buffer> {
-  const all: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    all.push(chunk);
-    bytes += chunk.length;
-    if (bytes > MAX_BYTES) {
+    const text = await readText(chunks, MAX_BYTES, () => {
       const why = `the reply is larger than ${MAX_BYTES / 1024 / 1024} MB`;
       const tooLarge = new ModelError("protocol", why, { retryable: false });
-      stop(tooLarge);
-      throw tooLarge;
-    }
+      this.stop(tooLarge);
+      return tooLarge;
+    });
+    if (!this.ok || !WEB_PAGE.test(text)) return text;
+    throw new ModelError("protocol", ANSWERED_WEB_PAGE, { status: this.status, retryable: false });
   }
-  const [first] = all;
-  return all.length === 1 && first !== undefined ? first : Buffer.concat(all);
 }
+
+/**
+ * Many times the size of any model's longest reply. A larger reply indicates a faulty server. It is not retried,
+ * because a retry would probably be just as large.
+ */
+const MAX_BYTES = 8 * 1024 * 1024;
 
 /** The start of an HTML page, which means that the address does not belong to an API or requires a login first. */
 const WEB_PAGE = /^\s*<(?:!doctype\s+html|html)\b/i;

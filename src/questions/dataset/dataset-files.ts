@@ -5,11 +5,11 @@ import type { FileMetaData } from "hyparquet";
 import { z } from "zod";
 import { chunk, yieldBetween } from "../../platform/batches.js";
 import { unescapeFormula } from "../../platform/csv.js";
-import { sha256Of } from "../../platform/download.js";
 import { messageOf, reasonOf, UserError } from "../../platform/errors.js";
 import { decodeUtf8, requireRegularFile } from "../../platform/files.js";
 import { parseJsonOrNull } from "../../platform/json.js";
 import { checkColumns, checkRowCount, rethrowParquetError } from "../../platform/parquet-checks.js";
+import { sha256Of } from "../../platform/sha256.js";
 import { type Question, type QuestionSet, questionSchema, type Split } from "../../tasks/question.js";
 
 interface QuestionRows {

@@ -7,7 +7,6 @@ import {
   type DownloadHints,
   downloadFile,
   type OnProgress,
-  sha256Of,
   verifiedRecord,
   withDownloadHint,
   writeRecord,
@@ -26,6 +25,7 @@ import {
   resolveRevision,
 } from "../../platform/huggingface.js";
 import { DEFAULT_RETRY } from "../../platform/retry-delay.js";
+import { sha256Of } from "../../platform/sha256.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import type { QuestionSet, Split } from "../../tasks/question.js";
 import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../published-dataset.js";

@@ -1,5 +1,5 @@
 // Checks a drafted question, gives it a date, and finds the other emails that answer it.
-import { sha256Of } from "../../platform/download.js";
+import { sha256Of } from "../../platform/sha256.js";
 import { seededRandom } from "../../statistics/seeded-random.js";
 import type { Question } from "../../tasks/question.js";
 import type { Checker } from "../check-questions/check-by-rules.js";

@@ -1,5 +1,4 @@
 // Rate limits and pauses that all workers share, counted in Redis before each model call.
-import { createHash } from "node:crypto";
 import type { Redis } from "ioredis";
 import pLimit from "p-limit";
 import { type RateLimiterAbstract, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
@@ -9,6 +8,7 @@ import { parseModelName } from "../../models/model-names.js";
 import type { SharedLimiter } from "../../models/rate-limiter.js";
 import { sleep } from "../../platform/deadline.js";
 import type { Environment } from "../../platform/environment.js";
+import { sha256Of } from "../../platform/sha256.js";
 import type { OwnRunSettings } from "../../traces/run-settings.js";
 import { limitKey, pauseKey } from "../connection/redis.js";
 
@@ -158,8 +158,5 @@ export function accountOf(
 ): string {
   const { provider } = parseModelName(model, null);
   const { apiKey } = connectionOf(provider, { baseUrl, wireApi, timeoutMs: 0 }, env);
-  return createHash("sha256")
-    .update(JSON.stringify([provider, baseUrl, apiKey]))
-    .digest("hex")
-    .slice(0, 16);
+  return sha256Of(JSON.stringify([provider, baseUrl, apiKey])).slice(0, 16);
 }

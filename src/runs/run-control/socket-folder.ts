@@ -1,8 +1,8 @@
 // The folder with the sockets of this user's runs.
-import { createHash } from "node:crypto";
 import { chmodSync, lstatSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { UserError } from "../../platform/errors.js";
+import { sha256Of } from "../../platform/sha256.js";
 
 const FOLDER = "ctl";
 
@@ -63,5 +63,5 @@ export function socketsIn(folder: string): string[] {
 }
 
 function shortHash(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 16);
+  return sha256Of(text).slice(0, 16);
 }

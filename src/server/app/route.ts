@@ -6,7 +6,7 @@ import type { OpenAPIHono, RouteConfig } from "@hono/zod-openapi";
 import type { Context, MiddlewareHandler } from "hono";
 import { z } from "zod";
 import type { CorpusCopies } from "../../mail/corpus-transfer.js";
-import { ByteBudget } from "../../platform/byte-budget.js";
+import { ByteBudget, readBody } from "../../platform/byte-budget.js";
 import { jsonDepth, MAX_JSON_DEPTH } from "../../platform/json.js";
 import { exampleOf, type ListFields } from "../../store/list-query.js";
 import type { ChatServices } from "../chat-services.js";
@@ -138,7 +138,7 @@ const FREE_BYTES = 64_000;
 export function readJsonBody(): MiddlewareHandler<Env> {
   const budget = new ByteBudget(MAX_RECEIVING_BYTES, FREE_BYTES);
   return async (c, next) => {
-    const text = await readBody(c, budget);
+    const text = await bodyOf(c, budget);
     parseJson(text, "The body");
     // hono stores promises here. The validator's c.req.json() parses this text.
     Object.assign(c.req.bodyCache, { text: Promise.resolve(text) });
@@ -146,30 +146,17 @@ export function readJsonBody(): MiddlewareHandler<Env> {
   };
 }
 
-async function readBody(c: Context<Env>, budget: ByteBudget): Promise<string> {
+async function bodyOf(c: Context<Env>, budget: ByteBudget): Promise<string> {
   if (Number(c.req.header("content-length") ?? 0) > MAX_BODY_BYTES) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  const reservation = budget.hold();
-  try {
-    // By default, leaving the loop early would destroy the connection before the error is sent.
-    const incoming = c.env.incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
-    for await (const chunk of incoming) {
-      bytes += chunk.length;
-      if (bytes > MAX_BODY_BYTES) throw tooLarge();
-      if (!reservation.add(chunk.length)) {
-        const headers = { "retry-after": "2", connection: "close" };
-        throw new ApiError("OVERLOADED", "The server is receiving too many large requests.", null, headers);
-      }
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks).toString("utf8");
-  } catch (error) {
-    if (error instanceof ApiError) throw error;
+  const body = await readBody(c.env.incoming, MAX_BODY_BYTES, budget).catch(() => {
     throw new ApiError("VALIDATION_ERROR", "The body was not received completely.");
-  } finally {
-    reservation.release();
+  });
+  if (body === "too_large") throw tooLarge();
+  if (body === "no_room") {
+    const headers = { "retry-after": "2", connection: "close" };
+    throw new ApiError("OVERLOADED", "The server is receiving too many large requests.", null, headers);
   }
+  return body.text;
 }
 
 /** Throws an ApiError if the text is not JSON or is nested too deep. */

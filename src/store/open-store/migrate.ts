@@ -1,9 +1,9 @@
 // Applies the migrations in `sql/`.
-import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import type Database from "better-sqlite3";
 import { UserError } from "../../platform/errors.js";
 import { programFile } from "../../platform/program-files.js";
+import { sha256Of } from "../../platform/sha256.js";
 import { isBusy } from "../database-error.js";
 
 const FOLDER = programFile("sql/");
@@ -43,7 +43,7 @@ function readMigrations(): Migration[] {
     .map((name, i) => {
       const sql = readFileSync(new URL(name, FOLDER), "utf8");
       if (Number(name.slice(0, 3)) !== i + 1) throw new Error(`sql/${name} is out of order: expected number ${i + 1}`);
-      return { number: i + 1, name, sql, sha256: createHash("sha256").update(sql).digest("hex") };
+      return { number: i + 1, name, sql, sha256: sha256Of(sql) };
     });
 }
 

@@ -1,10 +1,10 @@
 // Reads the ATIF trajectories of other programs as traces or chats.
-import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Message } from "../../models/model.js";
 import { cacheWrites, reasoningUsage, type Usage } from "../../models/usage.js";
 import { jsonObjectSchema } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
+import { sha256Of } from "../../platform/sha256.js";
 import { NamedCounts } from "../../statistics/intervals.js";
 import { ENDINGS, isFailure } from "../../tasks/ending.js";
 import { type ChatTrace, type ToolCallRecord, type Turn, traceSchema } from "../../traces/trace.js";
@@ -178,7 +178,7 @@ function agentVersionOf({ agent: { version } }: Trajectory): number | undefined 
 }
 
 function digestOf(trajectory: Trajectory): string {
-  return createHash("sha256").update(JSON.stringify(trajectory)).digest("hex").slice(0, 32);
+  return sha256Of(JSON.stringify(trajectory)).slice(0, 32);
 }
 
 /** Converts the steps of a trajectory into messages. */

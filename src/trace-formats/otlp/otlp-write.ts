@@ -1,10 +1,10 @@
 // Converts a trace into OTLP spans in the GenAI conventions.
-import { createHash } from "node:crypto";
 import type { FinishReason, Message, ToolSpec } from "../../models/model.js";
 import { reasoningText } from "../../models/provider-reasoning.js";
 import type { Usage } from "../../models/usage.js";
 import type { JsonValue } from "../../platform/json.js";
 import { programVersion } from "../../platform/program-files.js";
+import { sha256Of } from "../../platform/sha256.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import { isFailure } from "../../tasks/ending.js";
 import type { RunRow } from "../../traces/runs-store.js";
@@ -399,7 +399,7 @@ function otlpSpanId(traceId: string, span: string): string {
 }
 
 function hash(value: string, digits: number): string {
-  return createHash("sha256").update(value).digest("hex").slice(0, digits);
+  return sha256Of(value).slice(0, digits);
 }
 
 /**
