@@ -308,6 +308,13 @@ describe("dateMatch", () => {
   );
 });
 
+test("numberMatch and dateMatch read the first 20,000 characters", () => {
+  const after = (characters: number, value: string) => `${" ".repeat(characters)}${value}`;
+  expect([numbers(after(19_999, "7"), "7"), numbers(after(20_000, "7"), "7")]).toEqual([1, 0]);
+  const day = "2001-05-14";
+  expect([dates(after(19_990, day), day), dates(after(20_000, day), day)]).toEqual([1, 0]);
+});
+
 test("numberMatch and dateMatch accept every gold answer in the demo if it is given as the answer, even in capitals", () => {
   const golds = demoQuestions.map(({ answer }) => answer);
   for (const gold of golds) {

@@ -29,8 +29,8 @@ interface PythonBatch {
   readonly outcomes: ReadonlyMap<number, PythonOutcome>;
   /** Why the code is unusable, or null if it was loaded. */
   readonly fatal: string | null;
-  /** The trace that was running when the process ended, or null if unknown. */
-  readonly lastBegun: number | null;
+  /** Whether the eval began with a trace. */
+  readonly hasBegun: boolean;
   /** Why the process ended before the last trace. */
   readonly ended: string;
 }
@@ -91,7 +91,7 @@ export async function runPythonEval(
     if (first === undefined) return;
     if (batch.length === 1) {
       put(first.index, { score: null, reason: "", error: run.ended, ms: 0 }, true);
-    } else if (remaining.length < batch.length || run.lastBegun !== null) {
+    } else if (run.hasBegun) {
       await runBatch([first]);
       await runBatch(others);
     } else {
@@ -208,20 +208,20 @@ function readOutcomes(written: string, traces: number, ended: string): PythonBat
   const outcomes = new Map<number, PythonOutcome>();
   let isLoaded = false;
   let fatal: string | null = null;
-  let lastBegun: number | null = null;
+  let hasBegun = false;
   for (const line of written.split("\n")) {
     const value = parseJsonOrNull(line);
     if (typeof value !== "object" || value === null) continue;
     if ("fatal" in value && !isLoaded) fatal ??= String(value.fatal).slice(0, 500);
     if ("loaded" in value) isLoaded = true;
-    if ("trace" in value && typeof value.trace === "number") lastBegun = value.trace;
+    hasBegun ||= "trace" in value && typeof value.trace === "number";
     const { data } = outcomeSchema.safeParse(value);
     if (data === undefined || data.trace >= traces) continue;
     const { trace, ...outcome } = data;
     outcomes.set(trace, outcome);
   }
   if (!isLoaded) fatal ??= `the code could not be loaded: ${ended}`;
-  return { outcomes, fatal, lastBegun, ended };
+  return { outcomes, fatal, hasBegun, ended };
 }
 
 const STOPPED: Readonly<Record<StopReason, string>> = {
