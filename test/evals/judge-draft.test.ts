@@ -74,6 +74,7 @@ describe("judgeDraft", () => {
   it("shows people's labels of given answers of the training half, alternately good and bad", () => {
     const { examples } = draft(7);
     expect(examples.map(({ label }) => label)).toEqual(["good", "bad", "good", "bad", "good", "bad", "good"]);
+    expect(draft(1).examples.map(({ label }) => label)).toEqual(["good"]);
     const training = new Set(
       [...iterateLabeled(demo.db, "overall", "training")].map(({ trace: one }) => `Question ${one.traceId.slice(1)}?`),
     );
