@@ -143,14 +143,15 @@ export function editVariants(word: string): string[] {
   const letters = [...word];
   const alphabet = [...(ALPHABETS.find((one) => one.includes(letters[0] ?? "")) ?? "")];
   const variants = new Set<string>();
+  // After the last letter, a deletion, a swap and a replacement are the word itself or an insertion.
   for (let i = 0; i <= letters.length; i++) {
     const before = letters.slice(0, i).join("");
     const [letter = "", next = ""] = letters.slice(i);
     const after = letters.slice(i + 1).join("");
-    if (i < letters.length) variants.add(before + after);
-    if (i + 1 < letters.length) variants.add(before + next + letter + letters.slice(i + 2).join(""));
+    variants.add(before + after);
+    variants.add(before + next + letter + letters.slice(i + 2).join(""));
     for (const other of alphabet) {
-      if (i < letters.length) variants.add(before + other + after);
+      variants.add(before + other + after);
       variants.add(before + other + letter + after);
     }
   }
