@@ -104,7 +104,7 @@ export function refuseItself(baseline: ComparableRun, candidate: ComparableRun):
   throw new UserError(
     "runs_equal",
     `Cannot compare run ${runId} with itself.`,
-    "Pass another run or results file. A file that run -o has written since is this run's.",
+    "Pass another run. A results file that run -o has overwritten contains the new run.",
   );
 }
 
