@@ -38,5 +38,4 @@ export const collateral: ScorerEntry = {
   scale: { min: 0 },
   better: "lower",
   meaning: "Number of changes that the task did not ask for, such as a label on another email or an email sent.",
-  failedAsWrong: false,
 };
