@@ -110,7 +110,6 @@ const reward: ScoreDescription = {
   kind: "mean",
   better: "higher",
   meaning: "Reward from the training environment, over the completed episodes.",
-  failedAsWrong: false,
 };
 
 /** Every possible score of a run, in display order. */

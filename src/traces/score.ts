@@ -35,14 +35,12 @@ export interface ScoreDescription {
   readonly appliesTo?: (question: ScorableQuestion) => boolean;
   /** Whether a gate requires the bound of the interval to reach its limit, and not only the value. Absent for no. */
   readonly gatedByBound?: true;
-  /** False if failed tasks are also excluded from the figure over all tasks. If absent, they count as 0 there. */
-  readonly failedAsWrong?: false;
 }
 
 /** Whether a failed task counts as 0, which must be the worst value. */
-export function isFailureZero(score: Pick<ScoreDescription, "kind" | "better" | "scale" | "failedAsWrong">): boolean {
+export function isFailureZero(score: Pick<ScoreDescription, "kind" | "better" | "scale">): boolean {
   const { min, max } = scaleOf(score);
-  return score.failedAsWrong !== false && score.better === "higher" && min === 0 && max === 1;
+  return score.better === "higher" && min === 0 && max === 1;
 }
 
 /** Returns the lowest and highest possible value of the score, which are infinite if it is unlimited. */
