@@ -82,7 +82,7 @@ export function openPerson(): Person {
   };
 }
 
-/** Reads what a person types at a prompt. `next` returns `q` at the end of the input. */
+/** The replies of a person at a prompt. `next` returns `q` at the end of the input. */
 export interface Replies {
   next(): Promise<string>;
   close(): void;

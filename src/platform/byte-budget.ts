@@ -52,7 +52,7 @@ export async function readBody(
   const reservation = budget.hold();
   let bytes = 0;
   try {
-    // By default, leaving the loop early would destroy the connection before the error is sent.
+    // Otherwise, leaving the loop early would destroy the connection before the error is sent.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes > maxBytes) return "too_large";

@@ -29,7 +29,7 @@ interface PythonBatch {
   readonly outcomes: ReadonlyMap<number, PythonOutcome>;
   /** Why the code is unusable, or null if it was loaded. */
   readonly fatal: string | null;
-  /** Whether the eval began with a trace. */
+  /** Whether the eval started on any trace. */
   readonly hasBegun: boolean;
   /** Why the process ended before the last trace. */
   readonly ended: string;
